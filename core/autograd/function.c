@@ -214,7 +214,7 @@ static void check_unchanged(const FyFunctionCall *call, const Versions *versions
 
 void fy_function_apply_all_with(FyFunction *function, FyTensor **outputs, FyTensors inputs) {
   fy_check(function, FY_TYPE_ERROR, "fy_function_apply: the function is NULL");
-  fy_check(!fy_call_tracer, FY_RUNTIME_ERROR,
+  fy_check(!fy_thread_op_hooks, FY_RUNTIME_ERROR,
            "%s is a function of fy_function_new, and cannot be traced: what its forward does besides ops is not seen",
            function->name);
   const int scope = fy_scope_open(), n_out = function->options.outputs;

@@ -13,26 +13,26 @@
 enum { PREFIX = 8, SHORTEST_ENTRY = 50 }; // bytes of ,"":{"dtype":"U8","shape":[],"data_offsets":[0,0]}
 
 // One tensor of the header. Positions are in the header's text, which is below 2^32.
-typedef struct Entry {
+typedef struct HeaderEntry {
   uint32_t name, shape;
   uint8_t dtype, ndim;
   uint64_t begin, end;
-} Entry;
+} HeaderEntry;
 
-typedef struct Reader {
+typedef struct HeaderReader {
   FyObject object;
   int file;
   uint64_t file_bytes, data_bytes;
   FyJson json;
-  Entry *entries;
+  HeaderEntry *entries;
   size_t count, capacity;
   uint32_t metadata; // the first of `metadata_count` pairs of NUL-terminated texts
   uint32_t metadata_count;
   bool has_metadata;
-} Reader;
+} HeaderReader;
 
 static void destroy_reader(void *object) {
-  Reader *r = object;
+  HeaderReader *r = object;
   if (r->file >= 0)
     close(r->file);
   free(r->json.text);
@@ -40,7 +40,7 @@ static void destroy_reader(void *object) {
   free(r);
 }
 
-static void read_at(const Reader *r, void *to, size_t bytes, uint64_t offset) {
+static void read_at(const HeaderReader *r, void *to, size_t bytes, uint64_t offset) {
   for (size_t done = 0; done < bytes;) {
     ssize_t n = pread(r->file, (char *)to + done, bytes - done, (off_t)(offset + done));
     if (n < 0 && errno == EINTR)
@@ -51,8 +51,8 @@ static void read_at(const Reader *r, void *to, size_t bytes, uint64_t offset) {
   }
 }
 
-static Reader *open_reader(const char *path) {
-  Reader *r = fy_object_new(sizeof *r, destroy_reader);
+static HeaderReader *open_reader(const char *path) {
+  HeaderReader *r = fy_object_new(sizeof *r, destroy_reader);
   struct stat status;
   r->json.path = path;
   r->json.kind = "safetensors file";
@@ -64,7 +64,7 @@ static Reader *open_reader(const char *path) {
   return r;
 }
 
-static void read_header(Reader *r) {
+static void read_header(HeaderReader *r) {
   unsigned char prefix[PREFIX] = {0};
   FyJson *json = &r->json;
   if (r->file_bytes < PREFIX)
@@ -109,7 +109,7 @@ static FyTensor *position_array(size_t count) {
   return fy_empty(fy_shape((int64_t)count), .dtype = FY_INT32);
 }
 
-static void check_names(const Reader *r) {
+static void check_names(const HeaderReader *r) {
   fy_scope {
     FyTensor *memory = position_array(r->count);
     uint32_t *positions = fy_data_ptr(memory);
@@ -119,7 +119,7 @@ static void check_names(const Reader *r) {
   }
 }
 
-static void check_metadata_keys(const Reader *r) {
+static void check_metadata_keys(const HeaderReader *r) {
   fy_scope {
     FyTensor *memory = position_array(r->metadata_count);
     uint32_t *positions = fy_data_ptr(memory);
@@ -136,7 +136,7 @@ static void check_metadata_keys(const Reader *r) {
 // ---- the header's parts ------------------------------------------------------------------------------------------------
 
 // {"key": "value", ...}: the texts are moved together at the object's beginning, which takes less room than it had.
-static void parse_metadata(Reader *r) {
+static void parse_metadata(HeaderReader *r) {
   FyJson *json = &r->json;
   fy_json_expect(json, '{');
   char *out = json->text + json->at;
@@ -158,7 +158,7 @@ static void parse_metadata(Reader *r) {
   fy_json_expect(json, '}');
 }
 
-static void parse_dtype(FyJson *json, Entry *entry) {
+static void parse_dtype(FyJson *json, HeaderEntry *entry) {
   size_t at = fy_json_string(json, "a dtype");
   for (int i = 0; i < FY_SAFETENSORS_DTYPES; i++) {
     if (strcmp(json->text + at, fy_safetensors_dtypes[i].name) == 0) {
@@ -189,7 +189,7 @@ static FySize parse_shape(FyJson *json) {
   return size;
 }
 
-static void parse_offsets(FyJson *json, Entry *entry) {
+static void parse_offsets(FyJson *json, HeaderEntry *entry) {
   fy_json_expect(json, '[');
   entry->begin = fy_json_unsigned(json, "an offset");
   fy_json_expect(json, ',');
@@ -197,7 +197,7 @@ static void parse_offsets(FyJson *json, Entry *entry) {
   fy_json_expect(json, ']');
 }
 
-static void check_span(const Reader *r, const Entry *entry, FySize size, size_t at) {
+static void check_span(const HeaderReader *r, const HeaderEntry *entry, FySize size, size_t at) {
   uint64_t bytes = fy_dtype_size(entry->dtype), product = 1; // the product without zeros must be a number, too
   bool overflow = false, empty = false;
   for (int i = 0; i < size.ndim; i++) {
@@ -217,7 +217,7 @@ static void check_span(const Reader *r, const Entry *entry, FySize size, size_t 
                       (unsigned long long)bytes, (unsigned long long)(entry->end - entry->begin));
 }
 
-static unsigned parse_field(FyJson *json, Entry *entry, FySize *size) {
+static unsigned parse_field(FyJson *json, HeaderEntry *entry, FySize *size) {
   size_t at = fy_json_string(json, "dtype, shape or data_offsets");
   const char *key = json->text + at;
   fy_json_expect(json, ':');
@@ -237,9 +237,9 @@ static unsigned parse_field(FyJson *json, Entry *entry, FySize *size) {
   return 4;
 }
 
-static void parse_tensor(Reader *r, size_t name) {
+static void parse_tensor(HeaderReader *r, size_t name) {
   FyJson *json = &r->json;
-  Entry entry = {.name = (uint32_t)name};
+  HeaderEntry entry = {.name = (uint32_t)name};
   FySize size = {0};
   unsigned seen = 0;
   size_t begin = json->at;
@@ -260,7 +260,7 @@ static void parse_tensor(Reader *r, size_t name) {
   r->entries[r->count++] = entry;
 }
 
-static void parse_header(Reader *r) {
+static void parse_header(HeaderReader *r) {
   FyJson *json = &r->json;
   if (json->length == 0 || json->text[0] != '{')
     fy_json_malformed(json, 0, "'{', with which the header begins");
@@ -287,23 +287,23 @@ static void parse_header(Reader *r) {
 // ---- the whole ---------------------------------------------------------------------------------------------------------
 
 static int by_offset(const void *left, const void *right) {
-  const Entry *a = left, *b = right;
+  const HeaderEntry *a = left, *b = right;
   if (a->begin != b->begin)
     return a->begin < b->begin ? -1 : 1;
   return a->end < b->end ? -1 : a->end > b->end;
 }
 
 static int by_position(const void *left, const void *right) {
-  const Entry *a = left, *b = right;
+  const HeaderEntry *a = left, *b = right;
   return a->name < b->name ? -1 : a->name > b->name;
 }
 
 // Sorted by offset, each tensor begins where the one before ends, the last one at the end of the file.
-static void check_contiguous(Reader *r) {
+static void check_contiguous(HeaderReader *r) {
   uint64_t end = 0;
   qsort(r->entries, r->count, sizeof *r->entries, by_offset);
   for (size_t i = 0; i < r->count; i++) {
-    const Entry *entry = &r->entries[i];
+    const HeaderEntry *entry = &r->entries[i];
     if (entry->begin != end)
       fy_json_malformed(&r->json, entry->name,
                         "\"%.80s\" to begin at offset %llu, without gap or overlap, but got %llu",
@@ -317,13 +317,13 @@ static void check_contiguous(Reader *r) {
   qsort(r->entries, r->count, sizeof *r->entries, by_position);
 }
 
-static void check_bools(const Reader *r, const Entry *entry, const unsigned char *bytes) {
+static void check_bools(const HeaderReader *r, const HeaderEntry *entry, const unsigned char *bytes) {
   for (uint64_t i = 0; i < entry->end - entry->begin; i++)
     if (bytes[i] > 1)
       fy_json_malformed(&r->json, r->json.length + entry->begin + i, "a bool, 0 or 1, but got %d", bytes[i]);
 }
 
-static FyTensor *read_tensor(Reader *r, const Entry *entry) {
+static FyTensor *read_tensor(HeaderReader *r, const HeaderEntry *entry) {
   r->json.at = entry->shape;
   FySize size = parse_shape(&r->json);
   FyTensor *tensor = fy_empty(size, .dtype = (FyDType)entry->dtype);
@@ -333,7 +333,7 @@ static FyTensor *read_tensor(Reader *r, const Entry *entry) {
   return tensor;
 }
 
-static FyMetadata *make_metadata(const Reader *r) {
+static FyMetadata *make_metadata(const HeaderReader *r) {
   FyMetadata *metadata = fy_metadata_new();
   const char *at = r->json.text + r->metadata;
   for (uint32_t i = 0; i < r->metadata_count; i++) {
@@ -347,7 +347,7 @@ static FyMetadata *make_metadata(const Reader *r) {
 FyTensorList *fy_safetensors_load(const char *path, FyMetadata **metadata) {
   fy_check(path, FY_TYPE_ERROR, "fy_safetensors_load: the path is NULL");
   int scope = fy_scope_open();
-  Reader *r = open_reader(path);
+  HeaderReader *r = open_reader(path);
   read_header(r);
   parse_header(r);
   check_names(r);

@@ -41,22 +41,22 @@ enum {
 
 // In front of the memory of a block from malloc, elsewhere for a mapped one.
 // `requested`, `file` and `line` are the owning thread's to write; others may be reading them for a snapshot.
-typedef struct Block {
-  struct Block *next;
+typedef struct HostBlock {
+  struct HostBlock *next;
   void *pointer;
   atomic_size_t requested; // 0: free
   const char *_Atomic file;
   atomic_int line;
   int class;
-  size_t mapped;                     // bytes, in the checked mode with the page behind them; 0: from malloc
-  struct Block *all_prev, *all_next; // in the list of all blocks
-} Block;
-_Static_assert(sizeof(Block) <= ALIGNMENT, "the record stands in one cache line before the data");
+  size_t mapped;                         // bytes, in the checked mode with the page behind them; 0: from malloc
+  struct HostBlock *all_prev, *all_next; // in the list of all blocks
+} HostBlock;
+_Static_assert(sizeof(HostBlock) <= ALIGNMENT, "the record stands in one cache line before the data");
 
 // Only the owning thread writes these; fy_host_memory_stats reads the numbers from others.
 typedef struct ThreadCache {
   struct ThreadCache *prev, *next;
-  Block *free_blocks[THREAD_CLASSES];
+  HostBlock *free_blocks[THREAD_CLASSES];
   size_t bytes;
   _Atomic int64_t allocations, frees, requested;
   bool registered;
@@ -66,8 +66,8 @@ static _Thread_local ThreadCache thread_cache;
 
 // For the next four. It tells a thread that holds it already: past_the_end asks for it in a handler of signals.
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static Block *free_blocks[CLASSES];
-static Block *all_blocks;
+static HostBlock *free_blocks[CLASSES];
+static HostBlock *all_blocks;
 static ThreadCache *threads;
 static FyMemoryStats totals; // of threads that have ended, and all counts of system calls
 
@@ -111,22 +111,22 @@ static void count_reserved(size_t bytes) {
   raise_peak(&reserved_peak, atomic_fetch_add(&reserved, bytes) + bytes);
 }
 
-static bool is_guarded(const Block *block) {
+static bool is_guarded(const HostBlock *block) {
   return fy_checked && block->mapped;
 }
 
 // Where the data of an owner that asked for so many bytes begins: with the block, or such that it ends where the block does (and as
 // aligned as its size is, so that it can).
-static void *data_of(const Block *block, size_t bytes) {
+static void *data_of(const HostBlock *block, size_t bytes) {
   return is_guarded(block) ? (char *)block->pointer + (block->mapped - GUARD_PAGE - bytes) : block->pointer;
 }
 
 // In the checked mode one that came too late for a page behind it is not: when it is free there may be room for one that has it.
-static bool may_be_kept(const Block *block) {
+static bool may_be_kept(const HostBlock *block) {
   return !fy_checked || is_guarded(block);
 }
 
-static void record(FyMemoryAction action, const Block *block, size_t size) {
+static void record(FyMemoryAction action, const HostBlock *block, size_t size) {
   if (fy_records_memory())
     fy_record_memory_event(FY_HISTORY_CPU,
                            (FyMemoryEvent){.action = action,
@@ -137,12 +137,12 @@ static void record(FyMemoryAction action, const Block *block, size_t size) {
 
 // ---- the system's memory ---------------------------------------------------------------------------------------------
 
-static Block *map_block(size_t capacity) {
+static HostBlock *map_block(size_t capacity) {
   if (capacity > physical_memory) { // a system that overcommits would agree, and kill the process later
     errno = ENOMEM;
     return NULL;
   }
-  Block *block = malloc(sizeof *block);
+  HostBlock *block = malloc(sizeof *block);
   if (!block)
     return NULL;
   size_t page = 4096;
@@ -159,13 +159,13 @@ static Block *map_block(size_t capacity) {
   if (HUGE_PAGE - before)
     munmap(start + before + bytes, HUGE_PAGE - before);
   madvise(start + before, bytes, MADV_HUGEPAGE);
-  *block = (Block){.pointer = start + before, .mapped = bytes};
+  *block = (HostBlock){.pointer = start + before, .mapped = bytes};
   return block;
 }
 
-static Block *map_before_a_guard(size_t capacity) {
+static HostBlock *map_before_a_guard(size_t capacity) {
   size_t mapped;
-  Block *block = capacity <= physical_memory ? malloc(sizeof *block) : NULL;
+  HostBlock *block = capacity <= physical_memory ? malloc(sizeof *block) : NULL;
   char *start = block ? fy_guarded_map(capacity, &mapped) : NULL;
   if (start == NULL) {
     free(block);
@@ -173,7 +173,7 @@ static Block *map_before_a_guard(size_t capacity) {
     return NULL;
   }
   atomic_fetch_add(&guarded, 1);
-  *block = (Block){.pointer = start, .mapped = mapped};
+  *block = (HostBlock){.pointer = start, .mapped = mapped};
   return block;
 }
 
@@ -183,9 +183,9 @@ static bool may_guard_another(void) {
   return atomic_load(&guarded) < MOST_GUARDED;
 }
 
-static Block *system_alloc(int class) {
+static HostBlock *system_alloc(int class) {
   size_t capacity = capacity_of(class);
-  Block *block = NULL;
+  HostBlock *block = NULL;
   if (fy_checked && (capacity >= HUGE_PAGE || may_guard_another())) {
     block = map_before_a_guard(capacity);
   } else if (capacity >= HUGE_PAGE) {
@@ -193,7 +193,7 @@ static Block *system_alloc(int class) {
   } else {
     block = aligned_alloc(ALIGNMENT, ALIGNMENT + capacity);
     if (block)
-      *block = (Block){.pointer = (char *)block + ALIGNMENT};
+      *block = (HostBlock){.pointer = (char *)block + ALIGNMENT};
   }
   if (!block)
     return NULL;
@@ -211,7 +211,7 @@ static Block *system_alloc(int class) {
 }
 
 // The lock is held.
-static void system_free(Block *block) {
+static void system_free(HostBlock *block) {
   record(FY_MEMORY_SEGMENT_FREE, block, capacity_of(block->class));
   if (block->all_prev)
     block->all_prev->all_next = block->all_next;
@@ -230,9 +230,9 @@ static void system_free(Block *block) {
   free(block);
 }
 
-static void system_free_list(Block **list) {
+static void system_free_list(HostBlock **list) {
   while (*list) {
-    Block *block = *list;
+    HostBlock *block = *list;
     *list = block->next;
     system_free(block);
   }
@@ -245,7 +245,7 @@ static void end_thread(void *pointer) {
   pthread_mutex_lock(&lock);
   for (int c = 0; c < THREAD_CLASSES; c++) {
     while (t->free_blocks[c]) {
-      Block *block = t->free_blocks[c];
+      HostBlock *block = t->free_blocks[c];
       t->free_blocks[c] = block->next;
       block->next = free_blocks[c];
       free_blocks[c] = block;
@@ -283,7 +283,7 @@ static bool past_the_end(const void *address, FyPastTheEnd *past) {
   bool found = false;
   if (pthread_mutex_lock(&lock) != 0) // this thread's own
     return false;
-  for (const Block *b = all_blocks; b && !found; b = b->all_next) {
+  for (const HostBlock *b = all_blocks; b && !found; b = b->all_next) {
     const uintptr_t beyond = (uintptr_t)address - ((uintptr_t)b->pointer + b->mapped - GUARD_PAGE);
     found = is_guarded(b) && beyond < GUARD_PAGE;
     if (found)
@@ -325,9 +325,9 @@ static ThreadCache *registered_cache(void) {
 
 // ---- allocating ------------------------------------------------------------------------------------------------------
 
-static Block *take_shared(int class) {
+static HostBlock *take_shared(int class) {
   int last = capacity_of(class) >= FLEXIBLE_SIZE ? class + FLEXIBLE_CLASSES : class;
-  Block *block = NULL;
+  HostBlock *block = NULL;
   pthread_mutex_lock(&lock);
   for (int c = class; c <= last && c < CLASSES && !block; c++) {
     block = free_blocks[c];
@@ -338,9 +338,9 @@ static Block *take_shared(int class) {
   return block;
 }
 
-static Block *take_after_emptying(int class) {
+static HostBlock *take_after_emptying(int class) {
   fy_host_empty_cache();
-  Block *block = system_alloc(class);
+  HostBlock *block = system_alloc(class);
   int error = errno;
   pthread_mutex_lock(&lock);
   totals.retries++;
@@ -373,13 +373,13 @@ static void count_out_of_memory(size_t bytes) {
 }
 
 // A block for `bytes`, the calling thread's or another, new or used before. Where there is none errno says why.
-static Block *take(ThreadCache *t, size_t bytes) {
+static HostBlock *take(ThreadCache *t, size_t bytes) {
   if (bytes > (size_t)1 << 46) {
     errno = ENOMEM;
     return NULL;
   }
   int class = class_of(bytes);
-  Block *block = class < THREAD_CLASSES ? t->free_blocks[class] : NULL;
+  HostBlock *block = class < THREAD_CLASSES ? t->free_blocks[class] : NULL;
   if (block) {
     t->free_blocks[class] = block->next;
     t->bytes -= capacity_of(class);
@@ -406,7 +406,7 @@ bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   if (bytes == 0)
     return true;
   ThreadCache *t = registered_cache();
-  Block *block = take(t, bytes);
+  HostBlock *block = take(t, bytes);
   if (!block) {
     count_out_of_memory(bytes);
     return false;
@@ -443,7 +443,7 @@ static size_t cached_bytes(void) {
   return all > in_use ? all - in_use : 0;
 }
 
-static void free_shared(Block *block) {
+static void free_shared(HostBlock *block) {
   size_t cached = cached_bytes();
   pthread_mutex_lock(&lock);
   // Over the limit: what lies in the cache is of sizes nobody wants now, or it would have been taken.
@@ -460,7 +460,7 @@ static void free_shared(Block *block) {
 }
 
 // Nothing can be raised where memory is freed, and what lies before it belongs to nobody that could go on.
-static void look_before(const Block *block, size_t bytes) {
+static void look_before(const HostBlock *block, size_t bytes) {
   const unsigned char *data = data_of(block, bytes);
   ALLOW(data - GUARD_FRONT, GUARD_FRONT);
   if (fy_guarded_front_is_whole(data))
@@ -472,7 +472,7 @@ static void look_before(const Block *block, size_t bytes) {
 }
 
 void fy_host_free(void *handle) {
-  Block *block = handle;
+  HostBlock *block = handle;
   if (!block)
     return;
   ThreadCache *t = registered_cache();
@@ -561,7 +561,7 @@ void fy_host_reset_accumulated(void) {
 size_t fy_host_memory_blocks(FyMemoryBlock *blocks, size_t capacity) {
   size_t n = 0;
   pthread_mutex_lock(&lock);
-  for (Block *b = all_blocks; b; b = b->all_next, n++) {
+  for (HostBlock *b = all_blocks; b; b = b->all_next, n++) {
     if (n >= capacity)
       continue;
     size_t requested = atomic_load_explicit(&b->requested, memory_order_relaxed);

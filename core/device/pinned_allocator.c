@@ -17,22 +17,22 @@ typedef struct Use {
   struct Use *next;
 } Use;
 
-typedef struct Block {
+typedef struct PinnedBlock {
   void *pointer;
   size_t requested;
   int power;
   void *host_block; // pageable memory instead (fy_host_alloc): no pages could be locked
   Use *uses;
-  bool unmarked;      // freed during a capture of a CUDA graph, which takes no marks: they are made afterwards
-  struct Block *next; // in the free list, or among those that wait
-} Block;
+  bool unmarked;            // freed during a capture of a CUDA graph, which takes no marks: they are made afterwards
+  struct PinnedBlock *next; // in the free list, or among those that wait
+} PinnedBlock;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Block *free_blocks[CLASSES];
-static Block *first_waiting, *last_waiting; // in the order in which they were freed
+static PinnedBlock *free_blocks[CLASSES];
+static PinnedBlock *first_waiting, *last_waiting; // in the order in which they were freed
 static FyMemoryStats stats;
 
-static size_t size_of(const Block *block) {
+static size_t size_of(const PinnedBlock *block) {
   return (size_t)1 << block->power;
 }
 
@@ -54,7 +54,7 @@ static int mark(const FyBackend *backend, Use *use) {
   return error;
 }
 
-static void mark_uses(const FyBackend *backend, Block *block) {
+static void mark_uses(const FyBackend *backend, PinnedBlock *block) {
   int previous = 0;
   backend->get_device(&previous);
   for (Use *use = block->uses; use; use = use->next) {
@@ -70,7 +70,7 @@ static void mark_uses(const FyBackend *backend, Block *block) {
 }
 
 // Forgets the uses whose marks have passed (all of them, after waiting, with `wait`).
-static void settle(const FyBackend *backend, Block *block, bool wait) {
+static void settle(const FyBackend *backend, PinnedBlock *block, bool wait) {
   if (block->unmarked)
     mark_uses(backend, block);
   block->unmarked = false;
@@ -91,7 +91,7 @@ static void settle(const FyBackend *backend, Block *block, bool wait) {
   }
 }
 
-static void put_back(Block *block) {
+static void put_back(PinnedBlock *block) {
   stats.active_blocks--;
   block->next = free_blocks[block->power];
   free_blocks[block->power] = block;
@@ -100,7 +100,7 @@ static void put_back(Block *block) {
 // As PyTorch does: blocks behind one that still waits are not looked at.
 static void process_waiting(const FyBackend *backend, bool wait) {
   while (first_waiting && !fy_is_capturing()) {
-    Block *block = first_waiting;
+    PinnedBlock *block = first_waiting;
     settle(backend, block, wait);
     if (block->uses)
       return;
@@ -109,7 +109,7 @@ static void process_waiting(const FyBackend *backend, bool wait) {
   }
 }
 
-static void enqueue(Block *block) {
+static void enqueue(PinnedBlock *block) {
   block->next = NULL;
   if (first_waiting)
     last_waiting->next = block;
@@ -120,7 +120,7 @@ static void enqueue(Block *block) {
 
 // ---- allocating ------------------------------------------------------------------------------------------------------
 
-static void count_allocation(Block *block, size_t bytes) {
+static void count_allocation(PinnedBlock *block, size_t bytes) {
   block->requested = bytes;
   stats.allocations++;
   stats.active_blocks++;
@@ -130,7 +130,7 @@ static void count_allocation(Block *block, size_t bytes) {
     stats.allocated_peak = stats.allocated;
 }
 
-static void count_segment(const Block *block) {
+static void count_segment(const PinnedBlock *block) {
   stats.segments++;
   stats.device_mallocs++;
   stats.reserved += size_of(block);
@@ -138,10 +138,10 @@ static void count_segment(const Block *block) {
     stats.reserved_peak = stats.reserved;
 }
 
-static Block *take_cached(const FyBackend *backend, int power, size_t bytes) {
+static PinnedBlock *take_cached(const FyBackend *backend, int power, size_t bytes) {
   pthread_mutex_lock(&lock);
   process_waiting(backend, false);
-  Block *block = free_blocks[power];
+  PinnedBlock *block = free_blocks[power];
   if (block) {
     free_blocks[power] = block->next;
     count_allocation(block, bytes);
@@ -151,7 +151,7 @@ static Block *take_cached(const FyBackend *backend, int power, size_t bytes) {
 }
 
 // A thread that captures a CUDA graph may need pinned memory as well.
-static int host_malloc(const FyBackend *backend, Block *block) {
+static int host_malloc(const FyBackend *backend, PinnedBlock *block) {
   if (!fy_thread_is_capturing())
     return backend->host_malloc(&block->pointer, size_of(block));
   int before = fy_set_capture_mode(FY_CAPTURE_RELAXED);
@@ -160,7 +160,7 @@ static int host_malloc(const FyBackend *backend, Block *block) {
   return error;
 }
 
-static int lock_pages(const FyBackend *backend, Block *block) {
+static int lock_pages(const FyBackend *backend, PinnedBlock *block) {
   int error = host_malloc(backend, block);
   if (!error)
     return 0;
@@ -176,7 +176,7 @@ static int lock_pages(const FyBackend *backend, Block *block) {
 }
 
 // Slower copies, the same results.
-static void use_pageable(Block *block, size_t bytes) {
+static void use_pageable(PinnedBlock *block, size_t bytes) {
   static bool warned;
   char text[32];
   FyError error;
@@ -201,7 +201,7 @@ void fy_pinned_alloc(size_t bytes, void **pointer, void **handle) {
   fy_check(bytes <= (size_t)1 << (CLASSES - 1), FY_OUT_OF_MEMORY_ERROR,
            "out of pinned memory: you tried to allocate %zu bytes", bytes);
   int power = power_for(bytes);
-  Block *block = take_cached(backend, power, bytes);
+  PinnedBlock *block = take_cached(backend, power, bytes);
   if (!block) {
     block = calloc(1, sizeof *block);
     fy_check(block, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the record of %zu pinned bytes", bytes);
@@ -222,7 +222,7 @@ void fy_pinned_alloc(size_t bytes, void **pointer, void **handle) {
 // ---- freeing ---------------------------------------------------------------------------------------------------------
 
 void fy_pinned_record_stream(void *handle, int device, void *raw_stream) {
-  Block *block = handle;
+  PinnedBlock *block = handle;
   if (!block)
     return;
   Use *use = malloc(sizeof *use);
@@ -241,7 +241,7 @@ void fy_pinned_record_stream(void *handle, int device, void *raw_stream) {
 }
 
 // It never was pinned memory, so it is in no cache: wait for its streams and give it back.
-static void free_pageable(const FyBackend *backend, Block *block) {
+static void free_pageable(const FyBackend *backend, PinnedBlock *block) {
   mark_uses(backend, block);
   settle(backend, block, true);
   fy_host_free(block->host_block);
@@ -249,7 +249,7 @@ static void free_pageable(const FyBackend *backend, Block *block) {
 }
 
 void fy_pinned_free(void *handle) {
-  Block *block = handle;
+  PinnedBlock *block = handle;
   if (!block)
     return;
   const FyBackend *backend = fy_backend();
@@ -280,7 +280,7 @@ void fy_pinned_empty_cache(void) {
   process_waiting(backend, true);
   for (int power = 0; power < CLASSES; power++) {
     while (free_blocks[power]) {
-      Block *block = free_blocks[power];
+      PinnedBlock *block = free_blocks[power];
       free_blocks[power] = block->next;
       backend->host_free(block->pointer);
       stats.segments--;

@@ -23,7 +23,7 @@ static const char *op_name(int op) {
   return op >= 0 && op < FY_REDUCE_OP_COUNT ? names[op] : "?";
 }
 
-const char *fy_call_text(const FyCall *call, char text[160]) {
+const char *fy_call_text(const FyCollectiveCall *call, char text[160]) {
   static const char *const names[] = {
       "all_reduce", "broadcast", "all_gather", "reduce_scatter", "barrier", "new_group", "destroy_process_group",
       "exit",       "send",      "recv"};
@@ -123,7 +123,7 @@ void fy_check_patience(FyWork *work, bool (*waits)(const FyWork *work, int rank)
 // ---- announcing ----------------------------------------------------------------------------------------------------------
 
 // The bytes that go along with this rank's announcement.
-static size_t short_bytes(const FyGroup *group, const FyCall *call, int rank) {
+static size_t short_bytes(const FyGroup *group, const FyCollectiveCall *call, int rank) {
   size_t bytes = call->count * fy_dtype_size(call->dtype);
   if (call->cuda || call->kind > FY_CALL_REDUCE_SCATTER || (call->kind == FY_CALL_BROADCAST && rank != call->root))
     return 0;
@@ -161,15 +161,15 @@ static bool waits_for_announcement(const FyWork *work, int rank) {
   return work->group->requests[rank] != NULL;
 }
 
-const FyCall *fy_announced(const FyGroup *group, int rank) {
-  return (const FyCall *)(const void *)(group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES);
+const FyCollectiveCall *fy_announced(const FyGroup *group, int rank) {
+  return (const FyCollectiveCall *)(const void *)(group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES);
 }
 
-static bool ends(const FyCall *call) {
+static bool ends(const FyCollectiveCall *call) {
   return call->kind == FY_CALL_DESTROY || call->kind == FY_CALL_LEAVE;
 }
 
-static bool same(const FyCall *a, const FyCall *b) {
+static bool same(const FyCollectiveCall *a, const FyCollectiveCall *b) {
   return a->kind == b->kind && a->dtype == b->dtype && a->op == b->op && a->root == b->root && a->count == b->count &&
          a->cuda == b->cuda;
 }
@@ -178,7 +178,7 @@ static void compare(FyWork *work) {
   const FyGroup *group = work->group;
   char text[160];
   for (int r = 0; r < group->size && !work->failed; r++) {
-    const FyCall *other = fy_announced(group, r);
+    const FyCollectiveCall *other = fy_announced(group, r);
     if (r == group->rank || same(&work->call, other) || (ends(&work->call) && ends(other)))
       continue;
     if (other->kind == FY_CALL_LEAVE)

@@ -75,13 +75,13 @@ static void alone(const Begin *b) {
 static FyWork *begin(FyGroup *group, Begin b, bool async_op, bool quiet) {
   const bool cuda = b.in && b.in->device.type == FY_CUDA;
   FyWork *work = NULL;
-  FyCall call = {.sequence = next_sequence(group, &b),
-                 .kind = b.kind,
-                 .dtype = b.in ? b.in->array.dtype : 0,
-                 .op = (int)b.op,
-                 .root = b.root,
-                 .count = (uint64_t)b.count,
-                 .cuda = cuda};
+  FyCollectiveCall call = {.sequence = next_sequence(group, &b),
+                           .kind = b.kind,
+                           .dtype = b.in ? b.in->array.dtype : 0,
+                           .op = (int)b.op,
+                           .root = b.root,
+                           .count = (uint64_t)b.count,
+                           .cuda = cuda};
   count_traffic(group, &b, b.count * (int64_t)fy_dtype_size(call.dtype));
   int mark = fy_scope_open();
   work = fy_work_new(group, call, b.in ? b.in->array.data : NULL, b.out ? b.out->array.data : NULL);

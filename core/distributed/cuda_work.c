@@ -53,7 +53,7 @@ static FyChannel *channel_of(FyWork *work) {
 // The id of the communicator's first rank goes to the others over MPI.
 static void share_id(FyWork *work, const FyChannel *channel, unsigned char *id) {
   FyGroup *group = work->group;
-  FyCall call = {.sequence = work->call.sequence, .dtype = FY_UINT8, .count = FY_NCCL_ID_BYTES};
+  FyCollectiveCall call = {.sequence = work->call.sequence, .dtype = FY_UINT8, .count = FY_NCCL_ID_BYTES};
   call.kind = channel == &group->channel      ? FY_CALL_BROADCAST
               : group->rank < work->call.root ? FY_CALL_SEND
                                               : FY_CALL_RECV;
@@ -83,7 +83,7 @@ static void open_channel(const FyNccl *nccl, FyWork *work, FyChannel *channel, i
 }
 
 static int queue(const FyNccl *nccl, const FyWork *work, const FyChannel *channel) {
-  const FyCall *call = &work->call;
+  const FyCollectiveCall *call = &work->call;
   const FyGroup *group = work->group;
   void *comm = channel->nccl, *stream = fy_stream_raw(channel->stream);
   const int peer = channel == &group->channel ? call->root : group->rank < call->root;

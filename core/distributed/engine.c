@@ -210,7 +210,7 @@ static void destroy_work(void *object) {
   free(work);
 }
 
-FyWork *fy_work_new(FyGroup *group, FyCall call, const void *in, void *out) {
+FyWork *fy_work_new(FyGroup *group, FyCollectiveCall call, const void *in, void *out) {
   FyWork *work = fy_object_new(sizeof *work, destroy_work);
   work->group = group;
   work->call = call;

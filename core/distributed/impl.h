@@ -27,17 +27,17 @@ typedef enum FyCallKind {
 } FyCallKind;
 
 // What ranks tell each other before they do it.
-typedef struct FyCall {
+typedef struct FyCollectiveCall {
   uint64_t sequence;             // in the group, from 1; of messages: between two ranks, in one direction
   int32_t kind, dtype, op, root; // root: rank in the group; of a message the peer's
   uint64_t count;                // elements: of the rank's input, of a reduce_scatter's output
   int32_t cuda, unused;
   uint64_t segment, offset; // of data in memory that the ranks share: which, 0: none, and where in it (shared.h)
-} FyCall;
+} FyCollectiveCall;
 
 enum {
   FY_SHORT_BYTES = 12288, // what all other ranks together are sent along with the announcement
-  FY_ANNOUNCEMENT_BYTES = sizeof(FyCall) + FY_SHORT_BYTES,
+  FY_ANNOUNCEMENT_BYTES = sizeof(FyCollectiveCall) + FY_SHORT_BYTES,
   FY_FAILURE_TEXT = 1200
 };
 
@@ -69,7 +69,7 @@ typedef enum FyWorkState { FY_WORK_QUEUED, FY_WORK_ANNOUNCED, FY_WORK_SHARED, FY
 struct FyWork {
   FyObject object;
   FyGroup *group;
-  FyCall call;
+  FyCollectiveCall call;
   FyWorkState state; // under the engine's lock
   bool failed;       // then the group says why, or `failure`
   char failure[FY_FAILURE_TEXT];
@@ -86,7 +86,7 @@ struct FyWork {
   uint64_t round;
   bool quiet; // no thread behind goes on with it, in no rank
   // messages
-  FyCall peer_call;
+  FyCollectiveCall peer_call;
   void *requests[2], *data_request;
   size_t moved;
   bool matched;
@@ -121,7 +121,7 @@ int fy_group_rank_of(const FyGroup *group, int rank, const char *function);
 // ---- engine.c --------------------------------------------------------------------------------------------------------------
 
 // A work for the call, owned by the innermost scope.
-FyWork *fy_work_new(FyGroup *group, FyCall call, const void *in, void *out);
+FyWork *fy_work_new(FyGroup *group, FyCollectiveCall call, const void *in, void *out);
 // Begins it. Whoever waits drives it; with `behind`, a thread does meanwhile.
 void fy_engine_start(FyWork *work, bool behind);
 // Returns when it is done. Raises what went wrong.
@@ -134,11 +134,11 @@ bool fy_engine_leave(void);
 // ---- announce.c: the caller holds the engine's lock ---------------------------------------------------------------------------
 
 double fy_seconds_now(void);
-void fy_announce(FyWork *work);                             // tells the group what this rank calls
-bool fy_announcements_arrived(FyWork *work);                // true when all have come, or the work has failed
-const FyCall *fy_announced(const FyGroup *group, int rank); // then: what another rank has called
+void fy_announce(FyWork *work);                                       // tells the group what this rank calls
+bool fy_announcements_arrived(FyWork *work);                          // true when all have come, or the work has failed
+const FyCollectiveCall *fy_announced(const FyGroup *group, int rank); // then: what another rank has called
 // "all_reduce(sum, torch.float32, 10 elements)", in `text`, which is returned.
-const char *fy_call_text(const FyCall *call, char text[160]);
+const char *fy_call_text(const FyCollectiveCall *call, char text[160]);
 // Fails a work of a group, and the group.
 void fy_work_fail(FyWork *work, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Fails the work where it has taken too long, or where a rank that it waits for has died. `waits(work, rank)` says for whom.
@@ -163,5 +163,10 @@ void fy_begin_message(FyWork *work);
 // Queues the work on the group's stream of the tensors' device; the work's event passes when it is done there. May raise.
 void fy_cuda_work_start(FyWork *work);
 void fy_cuda_group_free(FyGroup *group);
+
+// process_group.c: bytes in host memory. Gather: `out` receives `bytes` from each rank, in the order of ranks. Broadcast: `data` of the
+// group's first rank reaches all others. Both block until done; they raise what collectives raise.
+void fy_group_gather_bytes(FyGroup *group, const void *in, void *out, size_t bytes);
+void fy_group_broadcast_bytes(FyGroup *group, void *data, size_t bytes);
 
 #endif

@@ -132,7 +132,8 @@ FyGroup *fy_new_group(const int *ranks, int count) {
   fy_scope {
     void *comm = NULL;
     if (fy_distributed.size > 1) {
-      FyCall call = {.sequence = ++world->sequence, .kind = FY_CALL_NEW_GROUP, .count = hash_of(ranks, count)};
+      FyCollectiveCall call = {
+          .sequence = ++world->sequence, .kind = FY_CALL_NEW_GROUP, .count = hash_of(ranks, count)};
       FyWork *work = fy_work_new(world, call, NULL, NULL);
       work->ranks = ranks;
       work->rank_count = count;
@@ -269,7 +270,7 @@ void fy_destroy_process_group(void) {
   fy_distributed.broken |= world->failure[0] != '\0';
   if (fy_distributed.size > 1 && !fy_distributed.broken) {
     fy_scope {
-      FyCall call = {.sequence = ++world->sequence, .kind = FY_CALL_DESTROY};
+      FyCollectiveCall call = {.sequence = ++world->sequence, .kind = FY_CALL_DESTROY};
       FyWork *work = fy_work_new(world, call, NULL, NULL);
       fy_engine_start(work, false);
       fy_engine_wait(work);
@@ -282,4 +283,27 @@ void fy_destroy_process_group(void) {
     fy_distributed.groups = group->next;
     free_group(group);
   }
+}
+
+// ---- bytes of the host, exchanged by all ranks ---------------------------------------------------------------------------
+
+static void exchange(FyGroup *group, FyCallKind kind, const void *in, void *out, size_t bytes) {
+  if (group->size == 1) {
+    if (in != out)
+      memcpy(out, in, bytes);
+    return;
+  }
+  fy_scope {
+    FyCollectiveCall call = {.sequence = ++group->sequence, .kind = kind, .dtype = FY_UINT8, .count = bytes};
+    FyWork *work = fy_work_new(group, call, in, out);
+    fy_engine_start(work, false);
+    fy_engine_wait(work);
+  }
+}
+
+void fy_group_gather_bytes(FyGroup *group, const void *in, void *out, size_t bytes) {
+  exchange(group, FY_CALL_ALL_GATHER, in, out, bytes);
+}
+void fy_group_broadcast_bytes(FyGroup *group, void *data, size_t bytes) {
+  exchange(group, FY_CALL_BROADCAST, data, data, bytes);
 }

@@ -16,29 +16,6 @@ typedef struct FyGradHookContext {
   int parameter;
 } FyGradHookContext;
 
-// ---- what ranks tell each other ------------------------------------------------------------------------------------------
-
-static void exchange(FyGroup *group, FyCallKind kind, const void *in, void *out, size_t bytes) {
-  if (group->size == 1) {
-    if (in != out)
-      memcpy(out, in, bytes);
-    return;
-  }
-  fy_scope {
-    FyCall call = {.sequence = ++group->sequence, .kind = kind, .dtype = FY_UINT8, .count = bytes};
-    FyWork *work = fy_work_new(group, call, in, out);
-    fy_engine_start(work, false);
-    fy_engine_wait(work);
-  }
-}
-
-void fy_group_gather_bytes(FyGroup *group, const void *in, void *out, size_t bytes) {
-  exchange(group, FY_CALL_ALL_GATHER, in, out, bytes);
-}
-void fy_group_broadcast_bytes(FyGroup *group, void *data, size_t bytes) {
-  exchange(group, FY_CALL_BROADCAST, data, data, bytes);
-}
-
 enum { BUCKET_ALIGNMENT = 4096 };
 
 // ---- buckets -----------------------------------------------------------------------------------------------------------

@@ -47,8 +47,4 @@ void fy_reducer_prepare_backward(FyReducer *r, FyTensor *output);
 int fy_assign_buckets(const FyTensorList *tensors, const int *order, const size_t *limits, int limit_count,
                       int *bucket_of, int *place);
 
-// Bytes of the host, for what ranks tell each other: every rank's after each other, and the first rank's to all.
-void fy_group_gather_bytes(FyGroup *group, const void *in, void *out, size_t bytes);
-void fy_group_broadcast_bytes(FyGroup *group, void *data, size_t bytes);
-
 #endif

@@ -16,7 +16,8 @@ static void check_mpi(FyWork *work, int error) {
 
 static const void *data_of(const FyWork *work, int rank) {
   const FyGroup *group = work->group;
-  return rank == group->rank ? work->in : group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES + sizeof(FyCall);
+  return rank == group->rank ? work->in
+                             : group->incoming + (size_t)rank * FY_ANNOUNCEMENT_BYTES + sizeof(FyCollectiveCall);
 }
 
 // out = op over the ranks of `count` elements from byte `offset` of their data, rank by rank, so that all come to the same
@@ -70,7 +71,7 @@ static void gather(FyWork *work, size_t bytes) {
 static void run_by_mpi(FyWork *work) {
   const FyMpi *mpi = fy_distributed.mpi;
   FyGroup *group = work->group;
-  const FyCall *call = &work->call;
+  const FyCollectiveCall *call = &work->call;
   const size_t bytes = call->count * fy_dtype_size(call->dtype);
   switch (call->kind) {
   case FY_CALL_ALL_REDUCE:
@@ -97,7 +98,7 @@ static void make_group(FyWork *work) {
 }
 
 void fy_run_collective(FyWork *work) {
-  const FyCall *call = &work->call;
+  const FyCollectiveCall *call = &work->call;
   const FyGroup *group = work->group;
   size_t bytes = call->count * fy_dtype_size(call->dtype);
   if (call->kind == FY_CALL_REDUCE_SCATTER)

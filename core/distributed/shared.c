@@ -1,7 +1,6 @@
 // Reductions in memory that all ranks of a host map.
 #include "distributed/shared.h"
 #include "distributed/reduce.h"
-#include "distributed/reducer.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +180,7 @@ bool fy_is_shared(const FyWork *work) {
   if (!work->shared || work->call.kind != FY_CALL_ALL_REDUCE)
     return false;
   for (int r = 0; r < group->size; r++) {
-    const FyCall *other = r == group->rank ? &work->call : fy_announced(group, r);
+    const FyCollectiveCall *other = r == group->rank ? &work->call : fy_announced(group, r);
     if (other->segment != work->call.segment || other->offset != work->call.offset)
       return false;
   }
@@ -197,7 +196,7 @@ static void add_two(float *restrict a, float *restrict b, size_t count, float sh
 }
 
 // Piece by piece, so that the sum stays in the nearest cache.
-static void reduce_piece(const FyShared *shared, const FyCall *call, size_t offset, size_t count) {
+static void reduce_piece(const FyShared *shared, const FyCollectiveCall *call, size_t offset, size_t count) {
   _Alignas(LINE_BYTES) char sum[PIECE_BYTES];
   const size_t bytes = count * fy_dtype_size(call->dtype);
   memcpy(sum, data_of(shared, 0, offset), bytes);
@@ -209,7 +208,7 @@ static void reduce_piece(const FyShared *shared, const FyCall *call, size_t offs
     memcpy(data_of(shared, r, offset), sum, bytes);
 }
 
-static void reduce_share(const FyShared *shared, const FyCall *call, size_t first, size_t last) {
+static void reduce_share(const FyShared *shared, const FyCollectiveCall *call, size_t first, size_t last) {
   const size_t size = fy_dtype_size(call->dtype), piece = PIECE_BYTES / size;
   const bool sums = call->op == FY_REDUCE_OP_SUM || call->op == FY_REDUCE_OP_AVG;
   if (shared->ranks == 2 && call->dtype == FY_FLOAT32 && sums) {
@@ -223,7 +222,7 @@ static void reduce_share(const FyShared *shared, const FyCall *call, size_t firs
 }
 
 // Shares end at cache lines, so that no line is two cores'.
-static size_t share_begin(const FyCall *call, int rank, int ranks) {
+static size_t share_begin(const FyCollectiveCall *call, int rank, int ranks) {
   const size_t line = LINE_BYTES / fy_dtype_size(call->dtype), lines = (call->count + line - 1) / line;
   const size_t begin = lines * (size_t)rank / (size_t)ranks * line;
   return begin < call->count ? begin : call->count;

@@ -24,14 +24,6 @@ static const double PARTIAL_BYTES = 16;  // missing of a sector from which on it
 static const double ATOMIC_CYCLES = 0.87;
 static const double SHARED_PASS = 2.3; // cycles of an atomic in shared memory for each lane at one address
 
-static double least(double a, double b) {
-  return a < b ? a : b;
-}
-
-static double most(double a, double b) {
-  return a > b ? a : b;
-}
-
 const char *model_limit_name(enum model_limit limit) {
   static const char *const names[] = {"device memory", "L2 cache",   "L1 cache and shared memory",
                                       "instructions",  "arithmetic", "latency"};
@@ -40,20 +32,20 @@ const char *model_limit_name(enum model_limit limit) {
 
 int model_resident_blocks(const struct model_gpu *gpu, double threads, double shared_bytes, double registers) {
   const struct model_architecture *a = gpu->architecture;
-  const double warps = ceil(most(threads, 1) / 32);
-  double blocks = least(floor(a->threads.value / (32 * warps)), a->blocks.value);
+  const double warps = ceil(fmax(threads, 1) / 32);
+  double blocks = fmin(floor(a->threads.value / (32 * warps)), a->blocks.value);
   const double reserved = a->major >= 8 ? 1024 : 0;
   if (shared_bytes > 0)
-    blocks = least(blocks, floor(a->shared.value / (shared_bytes + reserved)));
+    blocks = fmin(blocks, floor(a->shared.value / (shared_bytes + reserved)));
   if (registers > 0) // given out to warps, 8 for each lane at a time
-    blocks = least(blocks, floor(a->registers.value / (ceil(registers / 8) * 8 * 32 * warps)));
+    blocks = fmin(blocks, floor(a->registers.value / (ceil(registers / 8) * 8 * 32 * warps)));
   return (int)blocks;
 }
 
 static double norm(const double *terms, int count) {
   double longest = 0, sum = 0;
   for (int i = 0; i < count; i++)
-    longest = most(longest, terms[i]);
+    longest = fmax(longest, terms[i]);
   if (longest == 0)
     return 0;
   for (int i = 0; i < count; i++)
@@ -71,13 +63,13 @@ static double quantisation(const struct model_gpu *gpu, double blocks, int resid
 // Reading alone or writing alone comes near the peak; dram_share is for both, between which the memory has to turn.
 static double dram_seconds(const struct model_gpu *gpu, double reads, double writes) {
   const double bytes = reads + writes, mixed = bytes > 0 ? 4 * reads * writes / (bytes * bytes) : 0;
-  const double share = ONE_WAY_SHARE + mixed * (least(gpu->dram_share.value, ONE_WAY_SHARE) - ONE_WAY_SHARE);
+  const double share = ONE_WAY_SHARE + mixed * (fmin(gpu->dram_share.value, ONE_WAY_SHARE) - ONE_WAY_SHARE);
   return bytes / (gpu->dram.value * share * 1e9);
 }
 
 double model_beyond_l2(const struct model_gpu *gpu, double bytes) {
   const double cache = gpu->l2.value * 1024;
-  return cache > 0 ? least(1, most(0, (bytes / cache - 0.75) / 0.5)) : 1;
+  return cache > 0 ? fmin(1, fmax(0, (bytes / cache - 0.75) / 0.5)) : 1;
 }
 
 // Cycles of the L1 cache and shared memory, which share their banks.
@@ -85,15 +77,15 @@ static double l1_cycles(const struct model_architecture *a, const struct model_c
   const double load_waves = c->load_waves > 0 ? c->load_waves : c->load_lines;
   const double store_waves = c->store_waves > 0 ? c->store_waves : c->store_lines;
   const double lines = c->load_lines + c->store_lines, requests = c->loads + c->stores;
-  double global = most(load_waves + store_waves, lines / TAGS_PER_CYCLE);
-  global = most(global, a->request_cycles.value * requests);
+  double global = fmax(load_waves + store_waves, lines / TAGS_PER_CYCLE);
+  global = fmax(global, a->request_cycles.value * requests);
   return c->shared_waves * a->shared_cycles.value + c->shared_passes * SHARED_PASS + global + c->atomics;
 }
 
 // Sectors that stores cost the L2 cache: it merges the bytes of one that is written in part.
 static double stored_sectors(const struct model_counts *c) {
   const double missing = c->store_bytes > 0 ? 32 * c->store_sectors - c->store_bytes : 0;
-  return c->store_sectors + (PARTIAL_STORE - 1) * least(c->store_sectors, missing / PARTIAL_BYTES);
+  return c->store_sectors + (PARTIAL_STORE - 1) * fmin(c->store_sectors, missing / PARTIAL_BYTES);
 }
 
 static double issued(const struct model_counts *c) {
@@ -114,37 +106,37 @@ static double arithmetic_cycles(const struct model_architecture *a, const struct
 static double block_cycles(const struct model_architecture *a, const struct model_counts *c) {
   const double warps = c->blocks * ceil(c->threads / 32);
   const double loads = (c->loads + c->atomics) / warps;
-  const double chain = c->ways > 0 ? c->ways : loads > 0 ? most(1, loads / LOADS_UNDER_WAY) : 0;
+  const double chain = c->ways > 0 ? c->ways : loads > 0 ? fmax(1, loads / LOADS_UNDER_WAY) : 0;
   const double missing = c->load_sectors > 0 ? c->l1_misses / c->load_sectors : 0;
-  const double from_dram = c->l1_misses > 0 ? least(1, c->dram_reads / (32 * c->l1_misses)) : 0;
+  const double from_dram = c->l1_misses > 0 ? fmin(1, c->dram_reads / (32 * c->l1_misses)) : 0;
   const double beyond = from_dram * a->dram_latency.value + (1 - from_dram) * a->l2_latency.value;
   const double latency = missing * beyond + (1 - missing) * a->shared_latency.value;
   const double work[] = {l1_cycles(a, c), issued(c) / a->issue.value, arithmetic_cycles(a, c)};
-  const double own = c->barriers > 0 ? norm(work, 3) / most(c->blocks, 1) : 0;
+  const double own = c->barriers > 0 ? norm(work, 3) / fmax(c->blocks, 1) : 0;
   return a->block_cycles.value + chain * latency + own + c->barriers / warps * a->barrier_cycles.value;
 }
 
 struct model_time model_kernel(const struct model_gpu *gpu, const struct model_counts *c) {
   const struct model_architecture *a = gpu->architecture;
   struct model_time t = {.resident =
-                             (int)most(1, model_resident_blocks(gpu, c->threads, c->shared_bytes, c->registers))};
+                             (int)fmax(1, model_resident_blocks(gpu, c->threads, c->shared_bytes, c->registers))};
   const double clock = gpu->clock.value * 1e6, all = gpu->sms.value * clock;
-  const double blocks = most(c->blocks, 1), uneven = quantisation(gpu, blocks, t.resident);
-  t.share = least(1, blocks / (gpu->sms.value * t.resident));
+  const double blocks = fmax(c->blocks, 1), uneven = quantisation(gpu, blocks, t.resident);
+  t.share = fmin(1, blocks / (gpu->sms.value * t.resident));
   t.term[MODEL_DRAM] = dram_seconds(gpu, c->dram_reads, c->dram_writes);
   t.term[MODEL_L2] =
-      32 * (c->l1_misses + stored_sectors(c) + most(c->atomics, c->atomic_sectors)) / (gpu->l2_rate.value * 1e9) +
+      32 * (c->l1_misses + stored_sectors(c) + fmax(c->atomics, c->atomic_sectors)) / (gpu->l2_rate.value * 1e9) +
       c->atomic_hottest * ATOMIC_CYCLES / clock;
   t.term[MODEL_L1] = uneven * l1_cycles(a, c) / all;
   t.term[MODEL_ISSUE] = uneven * issued(c) / a->issue.value / all;
   t.term[MODEL_ARITHMETIC] = uneven * arithmetic_cycles(a, c) / all;
-  t.term[MODEL_LATENCY] = most(1, blocks / (gpu->sms.value * t.resident)) * block_cycles(a, c) / clock;
+  t.term[MODEL_LATENCY] = fmax(1, blocks / (gpu->sms.value * t.resident)) * block_cycles(a, c) / clock;
   for (int i = 1; i < MODEL_LIMITS; i++)
     if (t.term[i] > t.term[t.limit])
       t.limit = (enum model_limit)i;
   // A block's begin and its first load are part of what the shortest kernel takes.
   const double first = (a->block_cycles.value + a->l2_latency.value) / clock;
-  t.seconds = gpu->least.value * 1e-6 + most(0, norm(t.term, MODEL_LIMITS) - first);
+  t.seconds = gpu->least.value * 1e-6 + fmax(0, norm(t.term, MODEL_LIMITS) - first);
   return t;
 }
 
@@ -158,7 +150,7 @@ struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read
   const double read = bytes > 0 ? bytes_read / bytes : 0;
   const double beyond = model_beyond_l2(gpu, bytes);
   const struct model_counts counts = {
-      .blocks = most(1, ceil(most(bytes_read, bytes_written) / (STREAM_THREADS * STREAM_BYTES))),
+      .blocks = fmax(1, ceil(fmax(bytes_read, bytes_written) / (STREAM_THREADS * STREAM_BYTES))),
       .threads = STREAM_THREADS,
       .loads = read * requests,
       .load_sectors = read * sectors,
@@ -208,7 +200,7 @@ static struct model_time tiled(const struct model_gpu *gpu, double m, double n, 
   const double traffic =
       size * batch * (rows * columns * (tiles[tile].m + tiles[tile].n) * k + m * n * (2 * parts - 1));
   const double unique = size * batch * (m * k + k * n + m * n);
-  struct model_time t = {.resident = 2, .share = least(1, blocks / gpu->sms.value)};
+  struct model_time t = {.resident = 2, .share = fmin(1, blocks / gpu->sms.value)};
   t.term[MODEL_ARITHMETIC] = waves * each / tiles[tile].efficiency;
   t.term[MODEL_L2] = traffic / (gpu->l2_rate.value * 1e9);
   t.term[MODEL_DRAM] = model_beyond_l2(gpu, unique) * dram_seconds(gpu, unique, 0);
@@ -217,7 +209,7 @@ static struct model_time tiled(const struct model_gpu *gpu, double m, double n, 
   for (int i = 1; i < MODEL_LIMITS; i++)
     if (t.term[i] > t.term[t.limit])
       t.limit = (enum model_limit)i;
-  t.seconds = most(norm(t.term, MODEL_LIMITS), gpu->least.value * 1e-6);
+  t.seconds = fmax(norm(t.term, MODEL_LIMITS), gpu->least.value * 1e-6);
   return t;
 }
 
@@ -228,7 +220,7 @@ struct model_time model_product(const struct model_gpu *gpu, double m, double n,
     return best;
   for (int tile = 0; tile < TILES; tile++)
     for (double parts = 1; parts <= 32 && k / parts >= 128 * (parts > 1); parts *= 2) {
-      const struct model_time t = tiled(gpu, m, n, most(k, 1), batch, type, tile, parts);
+      const struct model_time t = tiled(gpu, m, n, fmax(k, 1), batch, type, tile, parts);
       if (best.seconds == 0 || t.seconds < best.seconds)
         best = t;
     }
@@ -238,7 +230,7 @@ struct model_time model_product(const struct model_gpu *gpu, double m, double n,
 // ---- copies --------------------------------------------------------------------------------------------------------------
 
 double model_copy_seconds(const struct model_gpu *gpu, double bytes, int pageable) {
-  const double rate = pageable ? least(gpu->pageable.value, gpu->link.value) : gpu->link.value;
+  const double rate = pageable ? fmin(gpu->pageable.value, gpu->link.value) : gpu->link.value;
   return bytes > 0 ? gpu->copy_start.value * 1e-6 + bytes / (rate * 1e9) : 0;
 }
 

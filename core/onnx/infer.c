@@ -61,7 +61,7 @@ void fy_onnx_stand_in(FyTensor *t, FyDType dtype, int ndim, const int64_t *shape
 }
 
 void fy_onnx_infer(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyOutput *out) {
-  FyCall call = {
+  FyOpCall call = {
       .op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .device = FY_CPU_DEVICE, .output = out};
   memset(out, 0, (size_t)n_out * sizeof *out);
   for (int i = 0; i < n_out; i++)

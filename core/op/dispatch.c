@@ -7,7 +7,7 @@
 //   launch          copies what the kernel wants otherwise, runs the kernel, copies what it wrote elsewhere
 //   fy_record       a node for backward (record.c); in place it is begun before the launch, with the old value
 //
-// A profiler is told of a call's begin and end (fy_call_watcher), a trace of what has been called (fy_call_tracer).
+// Profilers, tracers and tests register hooks (FyOpHooks).
 //
 // fy_run_multi and fy_run_in_place, at the end, are that way; what stands before them are its steps, in order. An op's record
 // (op.h) says what is particular to it. The one op known by name is the copy, which prepares for all.
@@ -15,17 +15,18 @@
 // Whatever raises does so before an input is written, a version counted or a tensor handed to the caller's scope: what was
 // made until then belongs to the call's own scope.
 #include "base/state.h"
-#include "base/watch.h"
 #include "device/runtime.h"
 #include "graph/view.h"
 #include "op/op.h"
 #include "op/ops.h"
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
 // What is wrong with shapes and dtypes besides is told first, as PyTorch does: infer raises it.
-static _Noreturn void raise_mixed_devices(FyCall *call, FyDevice a, FyDevice b) {
+static _Noreturn void raise_mixed_devices(FyOpCall *call, FyDevice a, FyDevice b) {
   FyTensor *const *in = call->in;
   call->device = a;
   if (!(call->op->flags & FY_OP_DEVICE_FIRST))
@@ -37,7 +38,7 @@ static _Noreturn void raise_mixed_devices(FyCall *call, FyDevice a, FyDevice b) 
 }
 
 // Where a call runs: its inputs' device. A 0-dim CPU tensor may stand beside CUDA ones.
-static FyDevice common_device(FyCall *call) {
+static FyDevice common_device(FyOpCall *call) {
   const FyTensor *first = NULL;
   for (int i = 0; i < call->n_in; i++) {
     const FyTensor *t = call->in[i];
@@ -58,7 +59,7 @@ static FyDevice common_device(FyCall *call) {
 }
 
 // The elements of the inputs, where the op cares; a GPU cannot be asked without waiting for it, and its kernels assert.
-static void check_elements(const FyCall *call) {
+static void check_elements(const FyOpCall *call) {
   const FyArray *in[FY_MAX_INPUTS];
   if (!call->op->check || call->device.type != FY_CPU)
     return;
@@ -69,7 +70,7 @@ static void check_elements(const FyCall *call) {
 
 // ---- outputs -----------------------------------------------------------------------------------------------------------
 
-static FyTensor *new_output(const FyCall *call, const FyOutput *o) {
+static FyTensor *new_output(const FyOpCall *call, const FyOutput *o) {
   if (call->op->flags & FY_OP_VIEW)
     return fy_new_alias(call->in[0], o->ndim, o->shape, o->stride, o->offset);
   FyTensor *t = fy_new_tensor((FyDType)o->dtype, call->device, o->ndim, o->shape, o->pinned);
@@ -80,12 +81,12 @@ static FyTensor *new_output(const FyCall *call, const FyOutput *o) {
   return t;
 }
 
-static bool fits(const FyCall *call, const FyOutput *o, const FyTensor *place) {
+static bool fits(const FyOpCall *call, const FyOutput *o, const FyTensor *place) {
   return place && !o->strided && !o->pinned && place->array.contiguous && place->array.dtype == o->dtype &&
          fy_device_equal(place->device, call->device) && fy_has_shape(&place->array, o->ndim, o->shape);
 }
 
-static void make_outputs(FyCall *call) {
+static void make_outputs(FyOpCall *call) {
   for (int i = 0; i < call->n_out; i++) {
     const FyOutput *o = &call->output[i];
     if (call->places && o->dtype && fits(call, o, call->places[i]))
@@ -130,7 +131,7 @@ static void free_scratch(const Scratch *scratch) {
 }
 
 // With the allocator's own words, if it still refuses.
-static _Noreturn void raise_no_memory(const FyCall *call, const Scratch *scratch) {
+static _Noreturn void raise_no_memory(const FyOpCall *call, const Scratch *scratch) {
   fy_new_tensor(FY_UINT8, scratch->device, 1, (const int64_t[]){(int64_t)scratch->refused}, false);
   fy_raise(FY_OUT_OF_MEMORY_ERROR, "%s out of memory. Tried to allocate %zu bytes as workspace of %s",
            scratch->device.type == FY_CPU ? "CPU" : "CUDA", scratch->refused, call->op->name);
@@ -148,7 +149,7 @@ void fy_launch_check(const FyOp *op, const FyArray *first, int result) {
   fy_raise(FY_RUNTIME_ERROR, "CUDA error: cuBLAS failed with status %d in %s", FY_LAUNCH_BLAS - result, op->name);
 }
 
-static void check_result(const FyCall *call, const Scratch *scratch, int result) {
+static void check_result(const FyOpCall *call, const Scratch *scratch, int result) {
   if (result == FY_LAUNCH_NO_MEMORY)
     raise_no_memory(call, scratch);
   fy_launch_check(call->op, call->in[0] ? &call->in[0]->array : NULL, result);
@@ -195,7 +196,7 @@ int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch) {
 }
 
 // The kernel on the call's tensors as they are, or what stands for one between devices.
-static void run_kernel(const FyCall *call) {
+static void run_kernel(const FyOpCall *call) {
   if (call->crosses) {
     call->op->cross(call);
     return;
@@ -218,18 +219,46 @@ static void run_kernel(const FyCall *call) {
 
 // to[...] = from[...] on one device, whatever their dtypes and layouts: the kernel of the copy, and nothing else.
 static void copy(FyTensor *to, FyTensor *from) {
-  run_kernel(&(FyCall){.op = &fy_op_copy, .in = &from, .out = {to}, .n_in = 1, .n_out = 1, .device = to->device});
+  run_kernel(&(FyOpCall){.op = &fy_op_copy, .in = &from, .out = {to}, .n_in = 1, .n_out = 1, .device = to->device});
 }
 
 // ---- launching: what the kernel wants otherwise ------------------------------------------------------------------------
 
-void (*fy_call_observer)(const FyCall *call);
-FyCallWatcher fy_call_watcher;
-_Thread_local FyCallTracer *fy_call_tracer;
+_Thread_local FyOpHooks *fy_thread_op_hooks;
+static FyOpHooks *_Atomic op_hooks;
+static pthread_mutex_t op_hooks_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void observe(const FyCall *call) {
-  if (fy_call_observer)
-    fy_call_observer(call);
+void fy_op_hooks_add(FyOpHooks *hooks) {
+  pthread_mutex_lock(&op_hooks_lock);
+  hooks->next = atomic_load(&op_hooks);
+  atomic_store(&op_hooks, hooks);
+  pthread_mutex_unlock(&op_hooks_lock);
+}
+
+// hooks->next stays: another thread may be at it.
+void fy_op_hooks_remove(FyOpHooks *hooks) {
+  pthread_mutex_lock(&op_hooks_lock);
+  FyOpHooks *first = atomic_load(&op_hooks);
+  if (first == hooks)
+    atomic_store(&op_hooks, hooks->next);
+  for (FyOpHooks *h = first; h; h = h->next)
+    if (h->next == hooks)
+      h->next = hooks->next;
+  pthread_mutex_unlock(&op_hooks_lock);
+}
+
+// The registered hooks; what a call has begun with it goes on with.
+static FyOpHooks *hooks_now(void) {
+  return atomic_load_explicit(&op_hooks, memory_order_acquire);
+}
+
+#define RUN_HOOKS(list, function, ...)                                                                                 \
+  for (FyOpHooks *h = (list); __builtin_expect(h != NULL, false); h = h->next)                                         \
+    if (h->function)                                                                                                   \
+  h->function(h, __VA_ARGS__)
+
+static void observe(const FyOpCall *call) {
+  RUN_HOOKS(hooks_now(), kernel, call);
 }
 
 static bool is_half(int dtype) {
@@ -237,7 +266,7 @@ static bool is_half(int dtype) {
 }
 
 // For kernels that know no half types.
-static void widen_halves(FyCall *call) {
+static void widen_halves(FyOpCall *call) {
   for (int i = 0; i < call->n_in; i++) {
     const FyTensor *t = call->in[i];
     if (!t || !is_half(call->copied >> i & 1 ? call->wanted[i] : t->array.dtype))
@@ -260,7 +289,7 @@ FyTensor *fy_copy_of(FyTensor *t, FyDType dtype) {
 }
 
 // What the kernel writes in out[i]'s stead. In place that is the copy of in[0] where there is one: the old values are in it.
-static FyTensor *set_aside(const FyCall *call, const FyCall *inner, int i) {
+static FyTensor *set_aside(const FyOpCall *call, const FyOpCall *inner, int i) {
   const FyOutput *o = &call->output[i];
   if (call->in_place && inner->in[0] != call->in[0] && inner->in[0]->array.dtype == o->computed)
     return inner->in[0];
@@ -268,8 +297,8 @@ static FyTensor *set_aside(const FyCall *call, const FyCall *inner, int i) {
 }
 
 // Between copies of the inputs and outputs that the kernel cannot take as they are.
-static void launch_prepared(const FyCall *call) {
-  FyCall inner = *call;
+static void launch_prepared(const FyOpCall *call) {
+  FyOpCall inner = *call;
   FyTensor *in[FY_MAX_INPUTS];
   inner.in = in;
   for (int i = 0; i < call->n_in; i++)
@@ -284,18 +313,18 @@ static void launch_prepared(const FyCall *call) {
       copy(call->out[i], inner.out[i]);
 }
 
-static bool computes_in_float(const FyCall *call) {
+static bool computes_in_float(const FyOpCall *call) {
   const FyOp *op = call->op;
   return call->device.type == FY_CPU && op->flags & FY_OP_CPU_HALF_AS_FLOAT &&
          !(op->cpu_bfloat16 && op->cpu_bfloat16(call));
 }
 
-void fy_call_widen(FyCall *call) {
+void fy_call_widen(FyOpCall *call) {
   if (computes_in_float(call))
     widen_halves(call);
 }
 
-static void launch(FyCall *call) {
+static void launch(FyOpCall *call) {
   fy_call_widen(call);
   if (call->copied | call->aside) {
     launch_prepared(call);
@@ -321,7 +350,7 @@ static bool wants_grad(const FyOp *op, int n_in, FyTensor *const *in) {
 }
 
 // The call goes on with its inputs cast. Returns what its node leads to.
-static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
+static FyTensor *const *autocast(FyOpCall *call, FyTensor **cast) {
   FyTensor *const *given = call->in;
   bool recorded;
   call->in = fy_autocast_inputs(call->op, call->n_in, given, cast, &recorded);
@@ -331,12 +360,11 @@ static FyTensor *const *autocast(FyCall *call, FyTensor **cast) {
 void fy_run_multi_into(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out,
                        FyTensor *const *places) {
   FyOutput output[FY_MAX_OUTPUTS]; // infer fills them in
-  FyCall call = {
+  FyOpCall call = {
       .op = op, .params = params, .in = in, .n_in = n_in, .n_out = n_out, .places = places, .output = output};
   FyTensor *cast[FY_MAX_INPUTS], *const *given = in;
-  const bool watched = fy_is_watched();
-  if (watched)
-    fy_call_watcher.begin(&call);
+  FyOpHooks *const hooks = hooks_now();
+  RUN_HOOKS(hooks, begin, &call);
   for (int i = 0; i < n_out; i++)
     output[i].dtype = output[i].computed = FY_DEFAULT_DTYPE;
   int scope = fy_scope_open(); // of what is made on the way
@@ -351,13 +379,12 @@ void fy_run_multi_into(const FyOp *op, const void *params, int n_in, FyTensor *c
     fy_record(&call, in);
   if (op->flags & FY_OP_VIEW)
     fy_view_link(call.out[0], in[0], op->flags & FY_OP_ONE_OF_SEVERAL, 0);
-  if (__builtin_expect(fy_call_tracer != NULL, false))
-    fy_call_tracer->after(fy_call_tracer, &call, given);
+  RUN_HOOKS(hooks, after, &call, given);
+  RUN_HOOKS(fy_thread_op_hooks, after, &call, given);
   for (int i = 0; i < n_out; i++)
     out[i] = fy_keep(call.out[i]);
   fy_scope_close(scope);
-  if (watched)
-    fy_call_watcher.end(&call);
+  RUN_HOOKS(hooks, end, &call);
 }
 
 void fy_run_multi(const FyOp *op, const void *params, int n_in, FyTensor *const *in, int n_out, FyTensor **out) {
@@ -377,7 +404,7 @@ FyTensor *fy_run_into(const FyOp *op, const void *params, int n_in, FyTensor *co
 }
 
 // An operand that shares memory with the target, laid out differently, would be read after parts of it were written.
-static void separate_from_target(FyCall *call, const FyTensor *target) {
+static void separate_from_target(FyOpCall *call, const FyTensor *target) {
   for (int i = 1; i < call->n_in; i++) {
     const FyTensor *t = call->in[i];
     if (!t || t->storage != target->storage || t->array.numel == 0 || call->copied >> i & 1)
@@ -394,11 +421,10 @@ static void separate_from_target(FyCall *call, const FyTensor *target) {
 FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor *const *in) {
   FyTensor *target = in[0];
   FyOutput output[1];
-  FyCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = 1, .in_place = true, .output = output};
+  FyOpCall call = {.op = op, .params = params, .in = in, .n_in = n_in, .n_out = 1, .in_place = true, .output = output};
   call.out[0] = target;
-  const bool watched = fy_is_watched();
-  if (watched)
-    fy_call_watcher.begin(&call);
+  FyOpHooks *const hooks = hooks_now();
+  RUN_HOOKS(hooks, begin, &call);
   bool recording = fy_dtype_is_floating(target->array.dtype) &&
                    (wants_grad(op, n_in, in) || (fy_grad_enabled && fy_has_gradient(target)));
   if (recording)
@@ -412,17 +438,16 @@ FyTensor *fy_run_in_place(const FyOp *op, const void *params, int n_in, FyTensor
   op->infer(&call);
   check_elements(&call);
   separate_from_target(&call, target);
-  if (__builtin_expect(fy_call_tracer != NULL, false))
-    fy_call_tracer->before_change(fy_call_tracer, &call);
+  RUN_HOOKS(hooks, before_change, &call);
+  RUN_HOOKS(fy_thread_op_hooks, before_change, &call);
   FyNode *node = recording ? fy_record_change(&call, in) : NULL;
   launch(&call);
   fy_bump_version(target);
   if (recording)
     fy_record_changed(target, node);
-  if (__builtin_expect(fy_call_tracer != NULL, false))
-    fy_call_tracer->after(fy_call_tracer, &call, in);
+  RUN_HOOKS(hooks, after, &call, in);
+  RUN_HOOKS(fy_thread_op_hooks, after, &call, in);
   fy_scope_close(scope);
-  if (watched)
-    fy_call_watcher.end(&call);
+  RUN_HOOKS(hooks, end, &call);
   return target;
 }

@@ -6,14 +6,14 @@ _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype) {
   fy_raise(FY_NOT_IMPLEMENTED_ERROR, "\"%s\" not implemented for '%s'", op, fy_dtype_scalar_name(dtype));
 }
 
-bool fy_all_bfloat16(const FyCall *call) {
+bool fy_all_bfloat16(const FyOpCall *call) {
   for (int i = 0; i < call->n_in; i++)
     if (call->in[i] && call->in[i]->array.dtype != FY_BFLOAT16)
       return false;
   return true;
 }
 
-void fy_call_own_device(const FyCall *call, int i) {
+void fy_call_own_device(const FyOpCall *call, int i) {
   const FyTensor *t = call->in[i];
   if (t)
     fy_check_same_device(call->device, t->device);
@@ -47,7 +47,7 @@ FyDType fy_result_type(int n, FyTensor *const *tensors) {
 
 // ---- inputs ----------------------------------------------------------------------------------------------------------
 
-void fy_call_cast(FyCall *call, int i, FyDType dtype) {
+void fy_call_cast(FyOpCall *call, int i, FyDType dtype) {
   const FyTensor *t = call->in[i];
   if (!t || t->array.dtype == dtype)
     return;
@@ -55,7 +55,7 @@ void fy_call_cast(FyCall *call, int i, FyDType dtype) {
   call->wanted[i] = (uint8_t)dtype;
 }
 
-void fy_call_contiguous(FyCall *call, int i) {
+void fy_call_contiguous(FyOpCall *call, int i) {
   const FyTensor *t = call->in[i];
   if (!t || t->array.contiguous || call->copied >> i & 1u)
     return;
@@ -66,7 +66,7 @@ void fy_call_contiguous(FyCall *call, int i) {
 // ---- outputs ---------------------------------------------------------------------------------------------------------
 
 // Whether the target of a call in place can take the result; of another dtype it is converted.
-static void check_target(FyCall *call, FyDType dtype, int ndim, const int64_t *shape) {
+static void check_target(FyOpCall *call, FyDType dtype, int ndim, const int64_t *shape) {
   const FyArray *target = &call->out[0]->array;
   fy_check(fy_has_shape(target, ndim, shape), FY_RUNTIME_ERROR,
            "output with shape %s doesn't match the broadcast shape %s", fy_sizes_string(target->ndim, target->shape),
@@ -79,7 +79,7 @@ static void check_target(FyCall *call, FyDType dtype, int ndim, const int64_t *s
   call->aside |= 1;
 }
 
-void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape) {
+void fy_call_output(FyOpCall *call, int index, FyDType dtype, int ndim, const int64_t *shape) {
   FyOutput *o = &call->output[index];
   o->dtype = o->computed = (uint8_t)dtype;
   o->strided = o->pinned = false;
@@ -92,7 +92,7 @@ void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int6
     check_target(call, dtype, ndim, shape);
 }
 
-void fy_call_output_strided(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape,
+void fy_call_output_strided(FyOpCall *call, int index, FyDType dtype, int ndim, const int64_t *shape,
                             const int64_t *stride) {
   FyOutput *o = &call->output[index];
   fy_call_output(call, index, dtype, ndim, shape);
@@ -100,7 +100,7 @@ void fy_call_output_strided(FyCall *call, int index, FyDType dtype, int ndim, co
   memcpy(o->stride, stride, (size_t)ndim * sizeof *stride);
 }
 
-void fy_call_view(FyCall *call, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset) {
+void fy_call_view(FyOpCall *call, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset) {
   FyOutput *o = call->output;
   o->dtype = o->computed = call->in[0]->array.dtype;
   o->ndim = ndim;
@@ -111,7 +111,7 @@ void fy_call_view(FyCall *call, int ndim, const int64_t *shape, const int64_t *s
   }
 }
 
-void fy_call_output_contiguous(FyCall *call) {
+void fy_call_output_contiguous(FyOpCall *call) {
   if (call->in_place && !call->out[0]->array.contiguous)
     call->aside |= 1;
 }
@@ -119,13 +119,13 @@ void fy_call_output_contiguous(FyCall *call) {
 // ---- pointwise ops ---------------------------------------------------------------------------------------------------
 
 // Two inputs of one shape and dtype, as most are: nothing to promote or broadcast.
-static bool are_alike(const FyCall *call) {
+static bool are_alike(const FyOpCall *call) {
   const FyTensor *a = call->in[0], *b = call->in[call->n_in - 1];
   return call->n_in == 2 && a->array.dtype == b->array.dtype && !a->wrapped_number && !b->wrapped_number &&
          fy_same_shape(&a->array, &b->array);
 }
 
-void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype) {
+void fy_infer_pointwise(FyOpCall *call, bool to_float, FyDType out_dtype) {
   const FyArray *first = &call->in[0]->array;
   if (are_alike(call) && (!to_float || fy_dtype_is_floating(first->dtype))) {
     fy_call_output(call, 0, out_dtype ? out_dtype : (FyDType)first->dtype, first->ndim, first->shape);

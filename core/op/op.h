@@ -22,7 +22,7 @@
 #include "op/launch.h"
 #include "tensor/impl.h"
 
-typedef struct FyCall FyCall;
+typedef struct FyOpCall FyOpCall;
 typedef struct FyOp FyOp;
 
 enum {
@@ -61,7 +61,7 @@ typedef struct FyOutput {
 } FyOutput;
 
 // A call of an op on its way through the dispatcher.
-struct FyCall {
+struct FyOpCall {
   const FyOp *op;
   const void *params;
   FyTensor *const *in;           // as they were given; the kernel may see copies
@@ -88,7 +88,7 @@ struct FyOp {
 
   // Checks shapes and dtypes (raises PyTorch's errors) and describes every output and what the kernel wants of the inputs,
   // by the functions below.
-  void (*infer)(FyCall *call);
+  void (*infer)(FyOpCall *call);
 
   // On the CPU: raises for an element that the kernel must not meet, an index out of range. Called after infer, which looks at no
   // elements, and before every run of a recorded call. NULL: it meets all.
@@ -104,15 +104,15 @@ struct FyOp {
 
   // With FY_OP_CPU_HALF_AS_FLOAT: whether the CPU kernel takes the bfloat16 arrays of this call, described already, as they
   // are. It reads and writes them; between the two it computes in float32, and rounds once. NULL: it never does.
-  bool (*cpu_bfloat16)(const FyCall *call);
+  bool (*cpu_bfloat16)(const FyOpCall *call);
 
   // For copies alone, whose inputs may lie on different devices: brings the bytes of the last input into out[0], both
   // row-major and of one dtype and number of elements. It gets the call as a kernel would, with in and out prepared.
-  void (*cross)(const FyCall *call);
+  void (*cross)(const FyOpCall *call);
 
   // What backward will need: fy_save_input, fy_save_output on `node`; params are copied into node->params by the
   // dispatcher. May be NULL.
-  void (*save)(FyCall *call, FyNode *node);
+  void (*save)(FyOpCall *call, FyNode *node);
 
   // Gradients of the inputs from those of the outputs: grad_in[i] for each i with fy_node_needs(node, i), NULL where the
   // gradient is zero. It computes with ordinary ops, with grad mode off. Shape and dtype need not be reduced to the
@@ -164,38 +164,38 @@ void fy_run_multi_into(const FyOp *op, const void *params, int n_in, FyTensor *c
 
 // Output `index` is a new row-major tensor on call->device; or, in place, the target, which is checked: its shape, and that
 // the dtype can be cast to its own.
-void fy_call_output(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape);
+void fy_call_output(FyOpCall *call, int index, FyDType dtype, int ndim, const int64_t *shape);
 
 // The same in memory of another order, without gaps. Not in place.
-void fy_call_output_strided(FyCall *call, int index, FyDType dtype, int ndim, const int64_t *shape,
+void fy_call_output_strided(FyOpCall *call, int index, FyDType dtype, int ndim, const int64_t *shape,
                             const int64_t *stride);
 
 // Output 0 is an alias of in[0], `offset` elements from its first: for views.
-void fy_call_view(FyCall *call, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset);
+void fy_call_view(FyOpCall *call, int ndim, const int64_t *shape, const int64_t *stride, int64_t offset);
 
 // The kernel writes output 0, described already, row-major only: a target laid out otherwise is written aside. What it
 // finds there are the target's old values only if in[0] is asked for row-major too.
-void fy_call_output_contiguous(FyCall *call);
+void fy_call_output_contiguous(FyOpCall *call);
 
 // torch.result_type of the tensors given: dimensioned tensors before 0-dim ones before wrapped numbers, by category.
 FyDType fy_result_type(int n, FyTensor *const *tensors);
 
 // The kernel gets in[i] in this dtype. NULL inputs stay NULL.
-void fy_call_cast(FyCall *call, int i, FyDType dtype);
+void fy_call_cast(FyOpCall *call, int i, FyDType dtype);
 
 // The kernel gets in[i] row-major.
-void fy_call_contiguous(FyCall *call, int i);
+void fy_call_contiguous(FyOpCall *call, int i);
 
 // Pointwise ops with n inputs: promotes (to_float: integers become float32), broadcasts, and describes out[0] of the common
 // dtype, or of `out_dtype` when that is not FY_DEFAULT_DTYPE. Inputs keep their own shapes; the kernel broadcasts.
-void fy_infer_pointwise(FyCall *call, bool to_float, FyDType out_dtype);
+void fy_infer_pointwise(FyOpCall *call, bool to_float, FyDType out_dtype);
 
 // in[i], where it is given, has to lie on call->device itself: for kernels that read their own device only, where a 0-dim CPU
 // tensor, which the dispatcher lets stand beside CUDA ones, is no good.
-void fy_call_own_device(const FyCall *call, int i);
+void fy_call_own_device(const FyOpCall *call, int i);
 
 // For cpu_bfloat16: whether all inputs are bfloat16 as they were given, so that none has to be rounded first.
-bool fy_all_bfloat16(const FyCall *call);
+bool fy_all_bfloat16(const FyOpCall *call);
 
 // '"softmax" not implemented for 'Long''.
 _Noreturn void fy_raise_not_implemented(const char *op, FyDType dtype);
@@ -222,7 +222,7 @@ FyTensor *fy_copy_of(FyTensor *t, FyDType dtype);
 // For trace/, whose plans run kernels without a call. After infer: asks for what the kernel wants besides, of half types on the
 // CPU. Runs a kernel on a CUDA device, on its current stream, and returns what it returns. Raises for what a kernel returned;
 // `first` is its first input, or NULL.
-void fy_call_widen(FyCall *call);
+void fy_call_widen(FyOpCall *call);
 int fy_launch_on_cuda(const FyOp *op, int device, FyLaunch *launch);
 void fy_launch_check(const FyOp *op, const FyArray *first, int result);
 
@@ -246,14 +246,14 @@ FyDType fy_autocast_widest(int device_type, int n, FyTensor *const *tensors);
 
 // For `save`: keep input i / output i of the call for backward. The old value of a tensor that is changed in place is kept
 // as a copy. May raise FY_OUT_OF_MEMORY_ERROR.
-void fy_save_input(FyNode *node, FyCall *call, int i);
-void fy_save_output(FyNode *node, FyCall *call, int i);
+void fy_save_input(FyNode *node, FyOpCall *call, int i);
+void fy_save_output(FyNode *node, FyOpCall *call, int i);
 
 // Keeps nothing in the next place, so that what an op saves has the same place however many inputs need a gradient.
 static inline void fy_save_nothing(FyNode *node) {
   fy_node_save(node, NULL, -1, -1, false);
 }
-static inline void fy_save_input_if(bool needed, FyNode *node, FyCall *call, int i) {
+static inline void fy_save_input_if(bool needed, FyNode *node, FyOpCall *call, int i) {
   if (needed)
     fy_save_input(node, call, i);
   else
@@ -267,11 +267,11 @@ static inline void fy_check_not_released(FyNode *node) {
 }
 
 // Leaves a node behind out[...] whose edges lead to `inputs`, the call's as they were given. May raise.
-void fy_record(FyCall *call, FyTensor *const *inputs);
+void fy_record(FyOpCall *call, FyTensor *const *inputs);
 
 // The same for a call in place, in two parts: what is needed of the old value is saved before the kernel runs, and the
 // target's history begins anew with the op after it has run and the version was counted on.
-FyNode *fy_record_change(FyCall *call, FyTensor *const *inputs);
+FyNode *fy_record_change(FyOpCall *call, FyTensor *const *inputs);
 void fy_record_changed(FyTensor *target, FyNode *node);
 
 // ---- the table ---------------------------------------------------------------------------------------------------------
@@ -293,24 +293,29 @@ enum {
 
 extern const FyOp *const fy_ops[FY_OP_COUNT];
 
-// Called with every call just before its kernel runs (a view's, when it is made), when set: for tests. The copies that
-// prepare a call are no calls.
-extern void (*fy_call_observer)(const FyCall *call);
+// Hooks around each call of an op, as torch::RecordFunction has: profiler/ and trace/ register theirs, and tests. Each function may be
+// NULL. `self` is the registered struct, which stays valid until the program ends or, if no other thread runs ops, until it is removed.
+typedef struct FyOpHooks FyOpHooks;
+struct FyOpHooks {
+  // Before anything is checked; op, in, n_in and in_place hold. Must not raise.
+  void (*begin)(FyOpHooks *self, const FyOpCall *call);
+  // Before the kernel runs, or when a view is made; all of `call` holds. Not for the copies that prepare a call. May raise.
+  void (*kernel)(FyOpHooks *self, const FyOpCall *call);
+  // Before a call in place changes in[0]. May raise.
+  void (*before_change)(FyOpHooks *self, const FyOpCall *call);
+  // The result is there. `given` is call->in before autocast. May raise.
+  void (*after)(FyOpHooks *self, const FyOpCall *call, FyTensor *const *given);
+  // The call is done, unless it raised. Must not raise.
+  void (*end)(FyOpHooks *self, const FyOpCall *call);
+  FyOpHooks *next;
+};
 
-// What trace/ is told of the calls of its thread while it records them: of one in place before it changes in[0], too. `given` is
-// call->in as it was before autocast. The copies that prepare a call are no calls here either. NULL: nobody records. May raise.
-typedef struct FyCallTracer {
-  void (*before_change)(struct FyCallTracer *tracer, const FyCall *call);
-  void (*after)(struct FyCallTracer *tracer, const FyCall *call, FyTensor *const *given);
-} FyCallTracer;
-extern _Thread_local FyCallTracer *fy_call_tracer;
+// For the calls of all threads. Adding or removing is safe while other threads run ops; a call that has begun keeps the hooks that it
+// began with.
+void fy_op_hooks_add(FyOpHooks *hooks);
+void fy_op_hooks_remove(FyOpHooks *hooks);
 
-// What profiler/ is told of a call while fy_is_watched(): that it came in, before anything is checked, and, unless it raised,
-// that it is done, with what it has become. Filled in before main; neither raises.
-typedef struct FyCallWatcher {
-  void (*begin)(const FyCall *call); // op, in, n_in and in_place hold
-  void (*end)(const FyCall *call);
-} FyCallWatcher;
-extern FyCallWatcher fy_call_watcher;
+// For the calls of this thread: a tracer's. NULL: none.
+extern _Thread_local FyOpHooks *fy_thread_op_hooks;
 
 #endif

@@ -6,7 +6,7 @@
 #include "op/op.h"
 #include "op/ops.h"
 
-void fy_save_input(FyNode *node, FyCall *call, int i) {
+void fy_save_input(FyNode *node, FyOpCall *call, int i) {
   FyTensor *t = call->in[i];
   const bool is_view = t && t->base;
   if (t)
@@ -14,11 +14,11 @@ void fy_save_input(FyNode *node, FyCall *call, int i) {
   fy_node_save(node, t, -1, i, is_view);
 }
 
-void fy_save_output(FyNode *node, FyCall *call, int i) {
+void fy_save_output(FyNode *node, FyOpCall *call, int i) {
   fy_node_save(node, fy_detach(call->out[i]), i, -1, call->out[i]->base != NULL);
 }
 
-static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
+static FyNode *node_of_call(FyOpCall *call, FyTensor *const *inputs) {
   const FyOp *op = call->op;
   FyNodeKind kind = {.name = op->grad_name, .name_of = op->grad_name_of, .backward = op->backward};
   FyNode *node = fy_node_new(kind, call->params, op->params_size, call->n_in, call->n_out);
@@ -37,14 +37,14 @@ static FyNode *node_of_call(FyCall *call, FyTensor *const *inputs) {
   return node;
 }
 
-void fy_record(FyCall *call, FyTensor *const *inputs) {
+void fy_record(FyOpCall *call, FyTensor *const *inputs) {
   FyNode *node = node_of_call(call, inputs);
   for (int i = 0; i < call->n_out; i++)
     if (fy_dtype_is_floating(call->out[i]->array.dtype))
       fy_set_history(call->out[i], node, i);
 }
 
-FyNode *fy_record_change(FyCall *call, FyTensor *const *inputs) {
+FyNode *fy_record_change(FyOpCall *call, FyTensor *const *inputs) {
   return node_of_call(call, inputs);
 }
 

@@ -37,17 +37,17 @@ FyTensorList *fy_optimizer_state_dict(const FyOptimizer *optimizer) {
 
 typedef enum Kind { UNKNOWN, RATE, STEPS, STATE } Kind;
 
-typedef struct Entry {
+typedef struct StateEntry {
   Kind kind;
   int parameter, k; // STATE: state tensor k
-} Entry;
+} StateEntry;
 
 // What "state.3.exp_avg" stands for in this optimizer.
-static Entry parse_name(const FyOptimizer *o, const char *name) {
+static StateEntry parse_name(const FyOptimizer *o, const char *name) {
   char field[NAME], again[2 * NAME];
-  Entry entry = {.kind = UNKNOWN};
+  StateEntry entry = {.kind = UNKNOWN};
   if (strcmp(name, lr_name) == 0)
-    return (Entry){.kind = RATE};
+    return (StateEntry){.kind = RATE};
   if (sscanf(name, "state.%9d.%63s", &entry.parameter, field) != 2)
     return entry;
   snprintf(again, sizeof again, "state.%d.%s", entry.parameter, field); // no "+3" or "03"
@@ -83,7 +83,7 @@ static double number_in(const char *name, const FyTensor *t) {
 }
 
 static void check_entry(const FyOptimizer *o, const char *name, const FyTensor *t, bool *stepped) {
-  Entry entry = parse_name(o, name);
+  StateEntry entry = parse_name(o, name);
   fy_check(entry.kind != UNKNOWN, FY_VALUE_ERROR,
            "loaded state dict has \"%s\", which %s with %d parameters does not have", name, o->type->name, o->count);
   if (entry.kind == STATE)
@@ -97,7 +97,7 @@ static void check_entry(const FyOptimizer *o, const char *name, const FyTensor *
 // A parameter has all of its state, or none: a step would otherwise go on from zeros that nobody meant.
 static void check_whole(const FyOptimizer *o, const FyTensorList *list, const bool *stepped) {
   for (int i = 0; i < list->count; i++) {
-    Entry entry = parse_name(o, list->names[i]);
+    StateEntry entry = parse_name(o, list->names[i]);
     fy_check(entry.kind != STATE || stepped[entry.parameter], FY_VALUE_ERROR,
              "loaded state dict has \"%s\", but no \"state.%d.step\"", list->names[i], entry.parameter);
   }
@@ -144,7 +144,7 @@ void fy_optimizer_load_state_dict(FyOptimizer *o, const FyTensorList *list) {
   clear(o);
   fy_no_grad {
     for (int i = 0; i < list->count; i++) {
-      Entry entry = parse_name(o, list->names[i]);
+      StateEntry entry = parse_name(o, list->names[i]);
       fy_scope {
         if (entry.kind == RATE)
           fy_set_learning_rate(o, fy_item(list->items[i]));

@@ -6,23 +6,23 @@ typedef struct FyArenaBlock {
   struct FyArenaBlock *next;
   size_t used, capacity;
   _Alignas(16) char bytes[];
-} Block;
+} ArenaBlock;
 
 enum { LEAST = 16 << 10 };
 
-static Block *add_block(FyArena *arena, size_t bytes) {
+static ArenaBlock *add_block(FyArena *arena, size_t bytes) {
   size_t capacity = bytes > LEAST ? bytes : LEAST;
-  Block *block = malloc(sizeof *block + capacity);
+  ArenaBlock *block = malloc(sizeof *block + capacity);
   if (!block)
     return NULL;
-  *block = (Block){.next = arena->blocks, .capacity = capacity};
+  *block = (ArenaBlock){.next = arena->blocks, .capacity = capacity};
   arena->blocks = block;
   return block;
 }
 
 void *fy_arena_take(FyArena *arena, size_t bytes) {
   bytes = (bytes + 15) & ~(size_t)15;
-  Block *block = arena->blocks;
+  ArenaBlock *block = arena->blocks;
   if (!block || block->capacity - block->used < bytes)
     block = add_block(arena, bytes);
   if (!block)
@@ -39,7 +39,7 @@ const char *fy_arena_text(FyArena *arena, const char *text) {
 }
 
 void fy_arena_free(FyArena *arena) {
-  for (Block *block = arena->blocks, *next; block; block = next) {
+  for (ArenaBlock *block = arena->blocks, *next; block; block = next) {
     next = block->next;
     free(block);
   }

@@ -2,7 +2,7 @@
 #include "op/op.h"
 #include "profiler/impl.h"
 
-double fy_flops_of(const FyCall *call) {
+double fy_flops_of(const FyOpCall *call) {
   FyLaunch launch = {.n_in = call->n_in, .n_out = call->n_out, .params = call->params};
   for (int i = 0; i < call->n_in; i++)
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;

@@ -108,8 +108,8 @@ const FyRecords *fy_profile_records(const FyProfile *profile, const char *who); 
 
 // ---- flops.c ---------------------------------------------------------------------------------------------------------------
 
-struct FyCall;
-double fy_flops_of(const struct FyCall *call); // 0 where PyTorch counts none
+struct FyOpCall;
+double fy_flops_of(const struct FyOpCall *call); // 0 where PyTorch counts none
 
 // ---- averages.c ------------------------------------------------------------------------------------------------------------
 

@@ -271,7 +271,7 @@ void fy_range_exit(int mark) {
 
 static char op_names[FY_OP_COUNT][2][48]; // "fy::add", "fy::add_"
 
-static const int64_t *describe_shapes(Track *t, const FyCall *call) {
+static const int64_t *describe_shapes(Track *t, const FyOpCall *call) {
   size_t words = 1;
   for (int i = 0; i < call->n_in; i++)
     words += 1 + (size_t)(call->in[i] ? call->in[i]->array.ndim : 0);
@@ -288,7 +288,8 @@ static const int64_t *describe_shapes(Track *t, const FyCall *call) {
   return shapes;
 }
 
-static void begin_call(const FyCall *call) {
+static void begin_call(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   Track *t = track_here();
   FySpan *span = t ? push(t, FY_RANGE_OP, op_names[call->op->id][call->in_place]) : NULL;
   if (!span)
@@ -298,7 +299,8 @@ static void begin_call(const FyCall *call) {
   span->begin = now();
 }
 
-static void end_call(const FyCall *call) {
+static void end_call(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   Track *t = own;
   if (!t || !t->open || atomic_load_explicit(&t->session, memory_order_relaxed) != atomic_load(&session))
     return;
@@ -310,6 +312,8 @@ static void end_call(const FyCall *call) {
     span->sequence = node->sequence;
   pop(t);
 }
+
+static FyOpHooks op_hooks = {.begin = begin_call, .end = end_call};
 
 // ---- devices and memory ------------------------------------------------------------------------------------------------------
 
@@ -383,6 +387,7 @@ void fy_records_start(const FyProfileOptions *options) {
   started = now();
   atomic_store(&session, ++sessions);
   atomic_store(&fy_watching, true);
+  fy_op_hooks_add(&op_hooks);
 }
 
 static size_t count_of(const Track *t, uint64_t current) {
@@ -467,6 +472,7 @@ void fy_records_stop(FyRecords *records) {
     fy_drain_devices(atomic_load(&used_devices));
   uint64_t current = atomic_load(&session);
   fy_close_ranges(0);
+  fy_op_hooks_remove(&op_hooks);
   atomic_store(&fy_watching, false);
   fy_watch_memory(NULL);
   if (traced)
@@ -495,5 +501,4 @@ __attribute__((constructor)) static void listen(void) {
     snprintf(op_names[i][1], sizeof op_names[i][1], "fy::%s_", fy_ops[i]->name);
   }
   fy_watcher = (FyWatcher){.begin = begin, .end = end};
-  fy_call_watcher = (FyCallWatcher){.begin = begin_call, .end = end_call};
 }

@@ -55,7 +55,7 @@ static int add_linear(FyTracer *tracer, const FyLinearParams *p, const int *in, 
 
 // A view's sizes are those of the example. The first one is the batch's where the view keeps it; else one that forward gave as -1
 // stays what the others leave.
-static int add_view(FyTracer *tracer, const FyCall *call, const int *in) {
+static int add_view(FyTracer *tracer, const FyOpCall *call, const int *in) {
   FyViewParams p = *(const FyViewParams *)call->params;
   const FyArray *from = &call->in[0]->array, *to = &call->out[0]->array;
   const bool keeps = from->ndim && to->ndim && from->shape[0] == to->shape[0];
@@ -70,7 +70,7 @@ static int add_view(FyTracer *tracer, const FyCall *call, const int *in) {
   return add_step(tracer, call->op, &p, 1, in, call->out[0]);
 }
 
-static void check_call(const FyTracer *tracer, const FyCall *call) {
+static void check_call(const FyTracer *tracer, const FyOpCall *call) {
   fy_check(
       pthread_equal(tracer->thread, pthread_self()), FY_RUNTIME_ERROR,
       "fy_trace: forward runs %s on a thread of its own, which cannot be recorded: trace the module that it shares "
@@ -85,7 +85,7 @@ static void check_call(const FyTracer *tracer, const FyCall *call) {
            "before fy_trace");
 }
 
-static void inputs_of(FyTracer *tracer, const FyCall *call, FyTensor *const *given, int *in) {
+static void inputs_of(FyTracer *tracer, const FyOpCall *call, FyTensor *const *given, int *in) {
   for (int i = 0; i < call->n_in; i++) {
     FyTensor *t = call->in[i];
     if (t && t != given[i] && !fy_tracer_find(tracer, t) &&
@@ -98,7 +98,7 @@ static void inputs_of(FyTracer *tracer, const FyCall *call, FyTensor *const *giv
 
 // ---- calls that make new tensors -----------------------------------------------------------------------------------------
 
-void fy_tracer_add_call(FyTracer *tracer, const FyCall *call, FyTensor *const *given) {
+void fy_tracer_add_call(FyTracer *tracer, const FyOpCall *call, FyTensor *const *given) {
   int in[FY_MAX_INPUTS];
   check_call(tracer, call);
   inputs_of(tracer, call, given, in);
@@ -126,7 +126,7 @@ void fy_tracer_add_call(FyTracer *tracer, const FyCall *call, FyTensor *const *g
 
 // A long list is joined a few tensors at a time, each time into the rest of one target. In a program what was joined so far is a
 // value of its own, and the few are put behind it.
-static int add_cat(FyTracer *tracer, const FyCall *call, const int *in) {
+static int add_cat(FyTracer *tracer, const FyOpCall *call, const int *in) {
   FyCatParams p = *(const FyCatParams *)call->params;
   const bool begins = p.offset == 0;
   int64_t length = 0;
@@ -151,7 +151,7 @@ static int add_cat(FyTracer *tracer, const FyCall *call, const int *in) {
 }
 
 // The result of a call in place, as a new value of the target's shape and dtype.
-static int changed_value(FyTracer *tracer, const FyCall *call, const int *in) {
+static int changed_value(FyTracer *tracer, const FyOpCall *call, const int *in) {
   const FyTensor *target = call->out[0];
   const FyDType dtype = (FyDType)target->array.dtype;
   if (call->op == &fy_op_cat)
@@ -190,7 +190,7 @@ static int whole_of(FyTracer *tracer, int value, int old_root, const FyTensor *t
   return add_shaped(tracer, &fy_op_view, &p, 1, &value, root.dtype, root.ndim, root.shape);
 }
 
-void fy_tracer_add_change(FyTracer *tracer, const FyCall *call, const int *in, int old_whole) {
+void fy_tracer_add_change(FyTracer *tracer, const FyOpCall *call, const int *in, int old_whole) {
   check_call(tracer, call);
   FyTensor *target = call->out[0];
   const int old = in[0], value = changed_value(tracer, call, in);

@@ -106,13 +106,13 @@ static void check_view(const FyProgramStep *step, const FyArray *in) {
 }
 
 void fy_plan_describe(const FyPlan *plan, const FyProgramStep *step, FyDescribed *d) {
-  d->call = (FyCall){.op = step->op,
-                     .params = step->params,
-                     .in = d->in,
-                     .n_in = step->n_in,
-                     .n_out = step->n_out,
-                     .device = plan->device,
-                     .output = d->output};
+  d->call = (FyOpCall){.op = step->op,
+                       .params = step->params,
+                       .in = d->in,
+                       .n_in = step->n_in,
+                       .n_out = step->n_out,
+                       .device = plan->device,
+                       .output = d->output};
   for (int i = 0; i < step->n_out; i++)
     d->output[i].dtype = d->output[i].computed = FY_DEFAULT_DTYPE;
   for (int i = 0; i < step->n_in; i++) {

@@ -102,7 +102,7 @@ int *fy_program_uses(const FyProgram *program);
 
 // What infer says of a call on values of the plan.
 typedef struct FyDescribed {
-  FyCall call;
+  FyOpCall call;
   FyOutput output[FY_MAX_OUTPUTS];
   FyTensor stand_ins[FY_MAX_INPUTS];
   FyTensor *in[FY_MAX_INPUTS];

@@ -37,7 +37,7 @@ static void save(void *saved) {
 static void restore(const void *saved) {
   const Saved *s = saved;
   current = s->tracer;
-  fy_call_tracer = current ? &current->hooks : NULL;
+  fy_thread_op_hooks = current ? &current->hooks : NULL;
   fy_value_leaves = s->value_leaves;
 }
 
@@ -49,12 +49,12 @@ __attribute__((constructor)) static void register_part(void) {
 
 // ---- the hooks -------------------------------------------------------------------------------------------------------------
 
-static FyTracer *tracer_of(FyCallTracer *hooks) {
+static FyTracer *tracer_of(FyOpHooks *hooks) {
   return (FyTracer *)(void *)((char *)hooks - offsetof(FyTracer, hooks));
 }
 
 // Whether the call has to be written down: it reads what is known, or draws numbers.
-static bool follows(const FyTracer *tracer, const FyCall *call, FyTensor *const *given) {
+static bool follows(const FyTracer *tracer, const FyOpCall *call, FyTensor *const *given) {
   bool known = fy_program_is_random(call->op);
   for (int i = 0; i < call->n_in; i++)
     known |= fy_tracer_knows(tracer, call->in[i]) || fy_tracer_knows(tracer, given[i]);
@@ -75,7 +75,7 @@ static void keep_constants(const FyTracer *tracer, const FyTensor *target) {
 }
 
 // Of a call in place the operands are looked up while the target has its old value.
-static void before_change(FyCallTracer *hooks, const FyCall *call) {
+static void before_change(FyOpHooks *hooks, const FyOpCall *call) {
   FyTracer *tracer = tracer_of(hooks);
   FyTensor *target = call->out[0];
   for (int i = 0; i < tracer->state->count; i++)
@@ -91,7 +91,7 @@ static void before_change(FyCallTracer *hooks, const FyCall *call) {
   keep_constants(tracer, target);
 }
 
-static void after(FyCallTracer *hooks, const FyCall *call, FyTensor *const *given) {
+static void after(FyOpHooks *hooks, const FyOpCall *call, FyTensor *const *given) {
   FyTracer *tracer = tracer_of(hooks);
   if (call->in_place && tracer->follows)
     fy_tracer_add_change(tracer, call, tracer->operands, tracer->old_whole);
@@ -145,7 +145,7 @@ static void drop_dead(FyProgram *program) {
 
 static FyTracer *begin(FyModule *model, FyTensor *example) {
   FyTracer *tracer = fy_object_new(sizeof *tracer, destroy_tracer);
-  tracer->hooks = (FyCallTracer){before_change, after};
+  tracer->hooks = (FyOpHooks){.before_change = before_change, .after = after};
   tracer->thread = pthread_self();
   tracer->state = fy_tensor_list_new();
   fy_retain(tracer->state);

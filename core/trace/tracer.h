@@ -15,7 +15,7 @@ typedef struct FyKnown {
 
 typedef struct FyTracer {
   FyObject object;
-  FyCallTracer hooks;
+  FyOpHooks hooks;
   pthread_t thread;
   FyProgram *program; // counted
   FyTensorList *state;
@@ -47,9 +47,9 @@ int fy_tracer_add_value(FyTracer *tracer, const char *name, const FyTensor *like
 // ---- calls.c: calls as steps. Raise FY_RUNTIME_ERROR for calls that no trace can have --------------------------------------
 
 // A call that made new tensors; `given` are its inputs as they were before autocast.
-void fy_tracer_add_call(FyTracer *tracer, const FyCall *call, FyTensor *const *given);
+void fy_tracer_add_call(FyTracer *tracer, const FyOpCall *call, FyTensor *const *given);
 
 // A call in place, whose operands were `in` before; the target was made of old_whole.
-void fy_tracer_add_change(FyTracer *tracer, const FyCall *call, const int *in, int old_whole);
+void fy_tracer_add_change(FyTracer *tracer, const FyOpCall *call, const int *in, int old_whole);
 
 #endif

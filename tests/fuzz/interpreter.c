@@ -8,9 +8,12 @@
 
 static bool op_ran[FY_OP_COUNT];
 
-static void observe(const FyCall *call) {
+static void observe(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   op_ran[call->op->id] = true;
 }
+
+static FyOpHooks observe_hooks = {.kernel = observe};
 
 typedef struct Program {
   char name[64], device[16];
@@ -190,7 +193,7 @@ static int check_file(const char *path, const char *device) {
 
 int main(int argc, char **argv) {
   Program p = {.count = 0};
-  fy_call_observer = observe;
+  fy_op_hooks_add(&observe_hooks);
   if (argc == 4 && strcmp(argv[1], "--check") == 0)
     return check_file(argv[2], argv[3]);
   while (read_program(&p, stdin, "run")) {

@@ -8,7 +8,7 @@
 // ---- whether they belong together --------------------------------------------------------------------------------------------
 
 static int by_learner(const void *a, const void *b) {
-  const Entry *x = a, *y = b;
+  const MergedEntry *x = a, *y = b;
   int order = strcmp(x->learner, y->learner);
   order = order ? order : strcmp(x->verdict.exercise->id, y->verdict.exercise->id);
   return order ? order : (x->file > y->file) - (x->file < y->file);
@@ -18,7 +18,7 @@ static int by_learner(const void *a, const void *b) {
 static void find_duplicates(Merge *m) {
   const char *said = NULL;
   for (int i = 1; i < m->entry_count; i++) {
-    const Entry *a = &m->entries[i - 1], *b = &m->entries[i];
+    const MergedEntry *a = &m->entries[i - 1], *b = &m->entries[i];
     if (strcmp(a->learner, b->learner) != 0 || a->verdict.exercise != b->verdict.exercise)
       continue;
     if (said && strcmp(said, b->learner) == 0)

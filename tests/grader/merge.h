@@ -14,16 +14,16 @@ typedef struct ResultFile {
 } ResultFile;
 
 // A learner's verdict on one exercise, and the file that it is from.
-typedef struct Entry {
+typedef struct MergedEntry {
   char *learner;
   const ResultFile *file;
   Verdict verdict;
-} Entry;
+} MergedEntry;
 
 typedef struct Merge {
   ResultFile *files;
   int file_count;
-  Entry *entries;
+  MergedEntry *entries;
   int entry_count, room;
   int complaints;
 } Merge;

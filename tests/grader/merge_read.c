@@ -152,7 +152,7 @@ static void read_exercise(Merge *m, const ResultFile *f, const char *learner, co
     if (!m->entries)
       fatal_error("no memory");
   }
-  Entry *entry = &m->entries[m->entry_count++];
+  MergedEntry *entry = &m->entries[m->entry_count++];
   memset(entry, 0, sizeof *entry);
   entry->learner = plain_line(learner, strlen(learner));
   if (!entry->learner)

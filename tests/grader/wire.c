@@ -142,12 +142,12 @@ uint8_t *message_pack(const Message *m, size_t *bytes) {
 
 // ---- unpacking -------------------------------------------------------------------------------------------------------
 
-typedef struct Reader {
+typedef struct MessageReader {
   const uint8_t *at;
   size_t left;
-} Reader;
+} MessageReader;
 
-static bool take(Reader *r, void *to, size_t bytes) {
+static bool take(MessageReader *r, void *to, size_t bytes) {
   if (bytes > r->left)
     return false;
   if (bytes)
@@ -157,7 +157,7 @@ static bool take(Reader *r, void *to, size_t bytes) {
   return true;
 }
 
-static const char *take_text(Reader *r, char **text) {
+static const char *take_text(MessageReader *r, char **text) {
   uint32_t length;
   if (!take(r, &length, sizeof length) || length > r->left)
     return "a text is cut short";
@@ -168,7 +168,7 @@ static const char *take_text(Reader *r, char **text) {
   return NULL;
 }
 
-static const char *take_array(Reader *r, Array *a) {
+static const char *take_array(MessageReader *r, Array *a) {
   uint8_t head[4];
   if (!take(r, head, 4))
     return "an array is cut short";
@@ -194,7 +194,7 @@ static const char *take_array(Reader *r, Array *a) {
 }
 
 // No count is beyond this, so that a check may add some of a hostile reply's.
-static const char *take_counts(Reader *r, Counts *counts) {
+static const char *take_counts(MessageReader *r, Counts *counts) {
   const int64_t most = (int64_t)1 << 53;
   int64_t *each = (int64_t *)counts;
   if (!take(r, counts, sizeof *counts))
@@ -205,7 +205,7 @@ static const char *take_counts(Reader *r, Counts *counts) {
   return NULL;
 }
 
-static const char *take_item(Reader *r, Item *item) {
+static const char *take_item(MessageReader *r, Item *item) {
   uint8_t head[2];
   memset(item, 0, sizeof *item);
   if (!take(r, head, 2) || head[1] >= NAME_BYTES || !take(r, item->name, head[1]))
@@ -227,7 +227,7 @@ static const char *take_item(Reader *r, Item *item) {
 }
 
 const char *message_unpack(Message *m, const uint8_t *body, size_t bytes) {
-  Reader r = {body, bytes};
+  MessageReader r = {body, bytes};
   m->count = 0;
   while (r.left > 0) {
     if (m->count == MAX_ITEMS)

@@ -87,7 +87,7 @@ static void check_ranks(const FyTensor *x, const FyTensor *weight, int stride) {
            weight->array.ndim - 2, stride, stride);
 }
 
-static void conv2d_infer(FyCall *call) {
+static void conv2d_infer(FyOpCall *call) {
   const FyConv2dParams *p = call->params;
   FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
   check_ranks(x, weight, p->stride);
@@ -106,7 +106,7 @@ static void conv2d_infer(FyCall *call) {
 }
 
 // With few channels, or where the processor has no tiles (kernel/dnn.h), a bfloat16 convolution is made in float32.
-static bool conv2d_in_bfloat16(const FyCall *call) {
+static bool conv2d_in_bfloat16(const FyOpCall *call) {
   if (!fy_all_bfloat16(call))
     return false;
   FyConvShape s = fy_conv_shape(call->params, call->in[0]->array.shape, call->in[1]->array.shape);
@@ -137,7 +137,7 @@ static int fy_cpu_conv2d(FyLaunch *l) {
 }
 
 // Both, whichever gradient is wanted, as PyTorch does: a change in place of either is an error.
-static void conv2d_save(FyCall *call, FyNode *node) {
+static void conv2d_save(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_input(node, call, 1);
 }
@@ -196,14 +196,14 @@ FyTensor *fy_conv2d_with(FyTensor *x, FyTensor *weight, FyConv2d options) {
 
 // ---- backward ----------------------------------------------------------------------------------------------------------
 
-static void conv2d_backward_infer(FyCall *call) {
+static void conv2d_backward_infer(FyOpCall *call) {
   const FyConv2dParams *p = call->params;
   fy_call_contiguous(call, 0);
   fy_call_contiguous(call, 1);
   fy_call_output(call, 0, call->in[0]->array.dtype, 4, p->shape);
 }
 
-static bool backward_input_in_bfloat16(const FyCall *call) {
+static bool backward_input_in_bfloat16(const FyOpCall *call) {
   const FyConv2dParams *p = call->params;
   FyConvShape s = fy_conv_shape(p, p->shape, call->in[1]->array.shape);
   return fy_all_bfloat16(call) && fy_dnn_convolves_bfloat16(FY_DNN_BACKWARD_INPUT, &s, false);
@@ -241,7 +241,7 @@ const FyOp fy_op_conv2d_backward_input = {
     .id = FY_OP_ID_conv2d_backward_input,
 };
 
-static bool backward_weight_in_bfloat16(const FyCall *call) {
+static bool backward_weight_in_bfloat16(const FyOpCall *call) {
   const FyConv2dParams *p = call->params;
   FyConvShape s = fy_conv_shape(p, call->in[1]->array.shape, p->shape);
   return fy_all_bfloat16(call) && fy_dnn_convolves_bfloat16(FY_DNN_BACKWARD_WEIGHT, &s, false);

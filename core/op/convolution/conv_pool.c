@@ -15,7 +15,7 @@ extern FyKernel fy_cpu_conv2d_relu_max_pool2d, fy_cpu_conv2d_relu_max_pool2d_bac
 // ---- forward -----------------------------------------------------------------------------------------------------------
 
 // An image, or the gradient of one: either layout will do on the CPU. Whether its channels stay together.
-static bool settle_layout(FyCall *call, int i) {
+static bool settle_layout(FyOpCall *call, int i) {
   const FyArray *a = &call->in[i]->array;
   if (call->device.type == FY_CPU && fy_is_channels_last(a))
     return !a->contiguous;
@@ -23,7 +23,7 @@ static bool settle_layout(FyCall *call, int i) {
   return false;
 }
 
-static void output_image(FyCall *call, FyDType dtype, const int64_t *shape, bool channels_last) {
+static void output_image(FyOpCall *call, FyDType dtype, const int64_t *shape, bool channels_last) {
   int64_t c = shape[1], h = shape[2], w = shape[3];
   if (channels_last)
     fy_call_output_strided(call, 0, dtype, 4, shape, (int64_t[]){h * w * c, 1, w * c, c});
@@ -33,7 +33,7 @@ static void output_image(FyCall *call, FyDType dtype, const int64_t *shape, bool
 
 // The public function has checked everything. The second output, seen by backward alone, has the taps, in the order that
 // the device's kernel likes.
-static void conv_pool_infer(FyCall *call) {
+static void conv_pool_infer(FyOpCall *call) {
   const FyConvPoolParams *p = call->params;
   FyConvPoolShape s = fy_conv_pool_shape(p, call->in[0]->array.shape, call->in[1]->array.shape);
   int64_t shape[] = {s.conv.n, s.conv.o, s.ph, s.pw};
@@ -45,11 +45,11 @@ static void conv_pool_infer(FyCall *call) {
 }
 
 // Where the processor has no tiles for bfloat16, the whole is done in float32.
-static bool conv_pool_in_bfloat16(const FyCall *call) {
+static bool conv_pool_in_bfloat16(const FyOpCall *call) {
   return fy_all_bfloat16(call) && fy_dnn_has_amx();
 }
 
-static void conv_pool_save(FyCall *call, FyNode *node) {
+static void conv_pool_save(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_input(node, call, 1);
   fy_save_output(node, call, 1);
@@ -92,7 +92,7 @@ const FyOp fy_op_conv2d_relu_max_pool2d = {
 
 // ---- backward ----------------------------------------------------------------------------------------------------------
 
-static void conv_pool_backward_infer(FyCall *call) {
+static void conv_pool_backward_infer(FyOpCall *call) {
   const FyConvPoolParams *p = call->params;
   const FyArray *x = &call->in[2]->array, *weight = &call->in[3]->array;
   fy_call_cast(call, 0, x->dtype);
@@ -107,7 +107,7 @@ static void conv_pool_backward_infer(FyCall *call) {
     fy_call_output(call, 2, x->dtype, 1, weight->shape);
 }
 
-static bool conv_pool_backward_in_bfloat16(const FyCall *call) {
+static bool conv_pool_backward_in_bfloat16(const FyOpCall *call) {
   const FyArray *grad = &call->in[0]->array, *x = &call->in[2]->array;
   return grad->dtype == FY_BFLOAT16 && x->dtype == FY_BFLOAT16 && fy_dnn_has_amx();
 }

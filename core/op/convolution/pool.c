@@ -19,7 +19,7 @@ static void check_window(const FyPool2dParams *p) {
 }
 
 // Only the batch may be empty. The two ops say it in their own words, as in PyTorch.
-static void check_input(const FyCall *call) {
+static void check_input(const FyOpCall *call) {
   const FyTensor *x = call->in[0];
   const FyArray *a = &x->array;
   bool average = call->op == &fy_op_avg_pool2d, valid = a->ndim == 3 || a->ndim == 4;
@@ -35,7 +35,7 @@ static void check_input(const FyCall *call) {
 }
 
 // Checks and writes the output's shape.
-static void pool_shape(FyCall *call, int64_t *shape) {
+static void pool_shape(FyOpCall *call, int64_t *shape) {
   const FyPool2dParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   check_input(call);
@@ -53,7 +53,7 @@ static void pool_shape(FyCall *call, int64_t *shape) {
   fy_call_contiguous(call, 0);
 }
 
-static void pool_backward_infer(FyCall *call) {
+static void pool_backward_infer(FyOpCall *call) {
   const FyPool2dParams *p = call->params;
   fy_call_contiguous(call, 0);
   fy_call_output(call, 0, call->in[0]->array.dtype, p->ndim, p->shape);
@@ -78,7 +78,7 @@ static FyPool2dParams params_of(FyPool2d options) {
 // ---- maximum -----------------------------------------------------------------------------------------------------------
 
 // The second output, seen by backward alone, says which tap of the window each maximum came from.
-static void max_pool2d_infer(FyCall *call) {
+static void max_pool2d_infer(FyOpCall *call) {
   const FyPool2dParams *p = call->params;
   int64_t shape[4] = {0};
   pool_shape(call, shape);
@@ -90,7 +90,7 @@ static void max_pool2d_infer(FyCall *call) {
 
 // Backward reads the taps alone. The input is kept as PyTorch keeps it, so that a change of it in place is the same error;
 // it costs nothing behind a ReLU or a convolution, which hold it anyway.
-static void max_pool2d_save(FyCall *call, FyNode *node) {
+static void max_pool2d_save(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_output(node, call, 1);
 }
@@ -114,7 +114,7 @@ const FyOp fy_op_max_pool2d = {
     .id = FY_OP_ID_max_pool2d,
 };
 
-static bool gradient_is_bfloat16(const FyCall *call) {
+static bool gradient_is_bfloat16(const FyOpCall *call) {
   return call->in[0]->array.dtype == FY_BFLOAT16;
 }
 
@@ -138,7 +138,7 @@ FyTensor *fy_max_pool2d_with(FyTensor *x, FyPool2d options) {
 
 // ---- average -----------------------------------------------------------------------------------------------------------
 
-static void avg_pool2d_infer(FyCall *call) {
+static void avg_pool2d_infer(FyOpCall *call) {
   int64_t shape[4] = {0};
   pool_shape(call, shape);
   fy_call_output(call, 0, call->in[0]->array.dtype, call->in[0]->array.ndim, shape);

@@ -32,9 +32,9 @@ typedef struct Job {
   float *slots;
 } Job;
 
-typedef struct Block {
+typedef struct WinogradBlock {
   int64_t first, images, row, rows;
-} Block;
+} WinogradBlock;
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -191,7 +191,7 @@ static bool stop_if_large(const Job *job, Seen seen) {
 
 // The block's tiles at the points, in groups; where the last one is not full, zeros. `images`: of the block's first. False, and all
 // threads are to stop, where a number is large.
-static bool make_points(const Job *job, const Side *side, const Block *block, const float *images, bool last,
+static bool make_points(const Job *job, const Side *side, const WinogradBlock *block, const float *images, bool last,
                         float *turned, float *frame, float *to, int64_t group, int64_t point) {
   const int64_t columns = frame_width(job, side), height = WINO_OUT * block->rows + side->more;
   const int64_t pixel = side->width, line = columns * pixel, step = WINO_TILES * WINO_VL;
@@ -286,7 +286,7 @@ static void multiply_points(const Job *job, int64_t groups, const float *v, floa
       }
 }
 
-static void convolve_block(const Job *job, int worker, const Block *block, const float *images, bool in_last,
+static void convolve_block(const Job *job, int worker, const WinogradBlock *block, const float *images, bool in_last,
                            float *results, bool out_last) {
   const int64_t tiles = block->rows * job->tx, image = job->out.c * job->out.h * job->out.w;
   float *v = piece(job, worker, V), *m = piece(job, worker, M), *turned = piece(job, worker, TURNED);
@@ -310,7 +310,7 @@ static void convolve_units(int worker, FyTurns *turns, void *context) {
   float *chunk = piece(job, worker, CHUNK);
   for (int64_t unit; !is_stopped(job) && fy_next_turn(turns, &unit);) {
     const int64_t per = hook ? 1 : job->bands, band = unit % per;
-    Block block = {.first = unit / per * job->images};
+    WinogradBlock block = {.first = unit / per * job->images};
     block.images = smaller(job->images, job->n - block.first);
     if (made)
       hook->meet(hook->context, block.first, block.images, unit, chunk, piece(job, worker, SCRATCH));
@@ -429,7 +429,7 @@ static void sum_part(const Job *job, int worker, int64_t part) {
   float *v = piece(job, worker, V), *y = piece(job, worker, M), *u = piece(job, worker, GRADIENT);
   float *turned = piece(job, worker, TURNED), *chunk = piece(job, worker, CHUNK);
   bool fresh = true;
-  for (Block block = {.first = first}; block.first < end; block.first += job->images) {
+  for (WinogradBlock block = {.first = first}; block.first < end; block.first += job->images) {
     block.images = smaller(job->images, end - block.first);
     if (hook)
       hook->meet(hook->context, block.first, block.images, part, chunk, piece(job, worker, SCRATCH));

@@ -17,7 +17,7 @@
 // ---- infer -------------------------------------------------------------------------------------------------------------
 
 // What crosses has the source's number of elements: a target in place that it broadcasts to gets it from aside.
-static void infer_crossing(FyCall *call, const FyArray *in) {
+static void infer_crossing(FyOpCall *call, const FyArray *in) {
   FyOutput *o = &call->output[0];
   const int source = call->n_in - 1;
   const bool narrower = fy_dtype_size((FyDType)o->dtype) < fy_dtype_size((FyDType)in->dtype);
@@ -36,7 +36,7 @@ static void infer_crossing(FyCall *call, const FyArray *in) {
   o->pinned = ((const FyCopyParams *)call->params)->non_blocking && call->device.type == FY_CPU;
 }
 
-static void infer_copy(FyCall *call) {
+static void infer_copy(FyOpCall *call) {
   const FyCopyParams *p = call->params;
   const FyTensor *source = call->in[call->n_in - 1];
   const FyArray *in = &source->array;
@@ -80,7 +80,7 @@ static void check_capture(const FyTensor *to, const FyTensor *from) {
            "use tensor.pin_memory() or allocate the tensor with pin_memory=True.");
 }
 
-static void cross(const FyCall *call) {
+static void cross(const FyOpCall *call) {
   const FyTensor *to = call->out[0], *from = call->in[call->n_in - 1];
   const bool non_blocking = ((const FyCopyParams *)call->params)->non_blocking;
   check_capture(to, from);
@@ -211,7 +211,7 @@ static bool is_representable(FyDType dtype, double value) {
   }
 }
 
-static void infer_fill(FyCall *call) {
+static void infer_fill(FyOpCall *call) {
   const FyArray *a = &call->in[0]->array;
   const FyDType dtype = (FyDType)a->dtype;
   fy_check(is_representable(dtype, ((const FyFill *)call->params)->value), FY_RUNTIME_ERROR,

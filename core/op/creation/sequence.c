@@ -6,7 +6,7 @@
 #include "op/op.h"
 #include "op/elementwise/pointwise.h"
 
-static void infer_target(FyCall *call) {
+static void infer_target(FyOpCall *call) {
   const FyArray *a = &call->in[0]->array;
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
 }

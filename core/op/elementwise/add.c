@@ -16,7 +16,7 @@
 
 // Called first. in[0] is a, in[1] is b; `a + 2` comes with one input and the number in params. Inputs are cast to their
 // common dtype (int64 + float32: float32), and out[0] is made, of the broadcast shape and that dtype.
-static void add_infer(FyCall *call) {
+static void add_infer(FyOpCall *call) {
   fy_infer_arithmetic(call);
 }
 

@@ -4,7 +4,7 @@
 #include "op/op.h"
 
 // The inputs are row-major, as whoever makes a chain sees to.
-static void infer_chain(FyCall *call) {
+static void infer_chain(FyOpCall *call) {
   const FyChainParams *p = call->params;
   fy_call_output(call, 0, FY_FLOAT32, p->ndim, p->shape);
 }

@@ -4,7 +4,7 @@
 #include "op/elementwise/pointwise_loops.h"
 #include <string.h>
 
-static void infer_compare(FyCall *call) {
+static void infer_compare(FyOpCall *call) {
   fy_infer_pointwise(call, false, FY_BOOL);
 }
 
@@ -66,7 +66,7 @@ static int fy_cpu_isfinite(FyLaunch *l) {
   return fy_pointwise_unary(l, loops, FY_GRAIN_CHEAP);
 }
 
-static void infer_isfinite(FyCall *call) {
+static void infer_isfinite(FyOpCall *call) {
   infer_compare(call);
   fy_flatten_on_cuda(call);
 }
@@ -120,7 +120,7 @@ static int fy_cpu_where(FyLaunch *l) {
   return FY_LAUNCH_OK;
 }
 
-static void infer_where(FyCall *call) {
+static void infer_where(FyOpCall *call) {
   FyArray common = {.ndim = 0};
   const FyDType dtype = fy_result_type(2, call->in + 1);
   fy_check(call->in[0]->array.dtype == FY_BOOL, FY_RUNTIME_ERROR,

@@ -29,7 +29,7 @@ void fy_value_set(FyValue *value, int dtype, double number) {
   }
 }
 
-bool fy_two_bfloat16(const FyCall *call) {
+bool fy_two_bfloat16(const FyOpCall *call) {
   return call->n_in == 2 && fy_all_bfloat16(call);
 }
 
@@ -72,7 +72,7 @@ FyDType fy_number_type(FyDType a, double number) {
   return a == FY_BOOL ? FY_INT64 : a;
 }
 
-static void infer_number(FyCall *call, bool to_float) {
+static void infer_number(FyOpCall *call, bool to_float) {
   const FyArray *a = &call->in[0]->array;
   FyDType dtype = fy_number_type((FyDType)a->dtype, ((const FyPointwise *)call->params)->a);
   if (to_float && !fy_dtype_is_floating(dtype))
@@ -81,36 +81,36 @@ static void infer_number(FyCall *call, bool to_float) {
   fy_call_output(call, 0, dtype, a->ndim, a->shape);
 }
 
-void fy_infer_arithmetic(FyCall *call) {
+void fy_infer_arithmetic(FyOpCall *call) {
   if (call->n_in == 1)
     infer_number(call, false);
   else
     fy_infer_pointwise(call, false, FY_DEFAULT_DTYPE);
 }
 
-void fy_flatten_on_cuda(FyCall *call) {
+void fy_flatten_on_cuda(FyOpCall *call) {
   if (call->device.type != FY_CUDA)
     return;
   fy_call_contiguous(call, 0);
   fy_call_output_contiguous(call);
 }
 
-void fy_infer_to_float(FyCall *call) {
+void fy_infer_to_float(FyOpCall *call) {
   fy_infer_pointwise(call, true, FY_DEFAULT_DTYPE);
   if (call->n_in == 1)
     fy_flatten_on_cuda(call);
 }
 
-void fy_infer_keep(FyCall *call) {
+void fy_infer_keep(FyOpCall *call) {
   const FyArray *a = &call->in[0]->array;
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
   fy_flatten_on_cuda(call);
 }
 
-void fy_save_first_input(FyCall *call, FyNode *node) {
+void fy_save_first_input(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
 }
-void fy_save_result(FyCall *call, FyNode *node) {
+void fy_save_result(FyOpCall *call, FyNode *node) {
   fy_save_output(node, call, 0);
 }
 
@@ -119,7 +119,7 @@ static FyTensor *run_number(const FyOp *op, FyTensor *a, double number) {
 }
 
 // For products: each factor is kept if the other one needs a gradient.
-static void save_factors(FyCall *call, FyNode *node) {
+static void save_factors(FyOpCall *call, FyNode *node) {
   if (call->n_in == 1) {
     fy_save_nothing(node);
     return;
@@ -134,7 +134,7 @@ FY_MATH_NUMBERS(FY_BINARY_LOOPS_, sub)
 FY_BFLOAT16_BINARY(sub)
 FY_KERNEL_BFLOAT16(binary, sub, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
-static void infer_sub(FyCall *call) {
+static void infer_sub(FyOpCall *call) {
   const bool a = call->in[0]->array.dtype == FY_BOOL;
   const bool b = call->n_in > 1 && call->in[1]->array.dtype == FY_BOOL;
   fy_check(!(a && b), FY_NOT_IMPLEMENTED_ERROR,
@@ -217,14 +217,14 @@ FY_MATH_FLOATS(FY_BINARY_LOOPS_, div)
 FY_BFLOAT16_BINARY(div)
 FY_KERNEL_BFLOAT16(binary, div, FY_LOOPS_OF_FLOATS, FY_GRAIN_CHEAP)
 
-static void infer_div(FyCall *call) {
+static void infer_div(FyOpCall *call) {
   if (call->n_in == 1)
     infer_number(call, true);
   else
     fy_infer_pointwise(call, true, FY_DEFAULT_DTYPE);
 }
 
-static void save_quotient(FyCall *call, FyNode *node) {
+static void save_quotient(FyOpCall *call, FyNode *node) {
   if (call->n_in == 1) {
     fy_save_nothing(node);
     return;
@@ -302,7 +302,7 @@ static int fy_cpu_pow(FyLaunch *l) {
   return fy_pointwise_binary(l, loops, FY_GRAIN_LIBM);
 }
 
-static void infer_pow(FyCall *call) {
+static void infer_pow(FyOpCall *call) {
   if (call->n_in == 1) {
     const double exponent = ((const FyPointwise *)call->params)->a;
     fy_check(exponent >= 0 || !fy_is_whole(exponent) || fy_dtype_is_floating((FyDType)call->in[0]->array.dtype),
@@ -312,7 +312,7 @@ static void infer_pow(FyCall *call) {
 }
 
 // All three, whichever gradient is wanted: so does PyTorch, and a change in place of any of them is an error.
-static void save_pow(FyCall *call, FyNode *node) {
+static void save_pow(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   if (call->n_in == 1)
     return;
@@ -380,7 +380,7 @@ FyTensor *fy_pow_scalar(FyTensor *a, double exponent) {
 FY_MATH_NUMBERS(FY_UNARY_LOOPS_, neg)
 FY_KERNEL(unary, neg, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
-static void infer_neg(FyCall *call) {
+static void infer_neg(FyOpCall *call) {
   fy_check(call->in[0]->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR,
            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
            "`~` or `logical_not()` operator instead.");
@@ -409,7 +409,7 @@ FyTensor *fy_neg(FyTensor *a) {
 FY_MATH_NUMBERS(FY_UNARY_LOOPS_, abs)
 FY_KERNEL(unary, abs, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
-static void infer_abs(FyCall *call) {
+static void infer_abs(FyOpCall *call) {
   if (call->in[0]->array.dtype == FY_BOOL)
     fy_raise_not_implemented(call->device.type == FY_CUDA ? "abs_cuda" : "abs_cpu", FY_BOOL);
   fy_infer_keep(call);

@@ -18,7 +18,7 @@ static inline int64_t fy_integer_bound(int dtype, double bound) {
 }
 
 #ifndef __cplusplus
-struct FyCall;
+struct FyOpCall;
 struct FyNode;
 
 // One element of any type.
@@ -41,15 +41,15 @@ int fy_pointwise_binary(FyLaunch *l, FyLoop *const *loops, int64_t grain);
 
 // infer of the pointwise ops. _arithmetic promotes and counts in the number of a one-input call; _to_float makes integers
 // float32; _keep computes in the input's own dtype.
-void fy_infer_arithmetic(struct FyCall *call);
-void fy_infer_to_float(struct FyCall *call);
-void fy_infer_keep(struct FyCall *call);
+void fy_infer_arithmetic(struct FyOpCall *call);
+void fy_infer_to_float(struct FyOpCall *call);
+void fy_infer_keep(struct FyOpCall *call);
 
 // For ops of one input, after the output is described: their CUDA kernels want both sides row-major.
-void fy_flatten_on_cuda(struct FyCall *call);
+void fy_flatten_on_cuda(struct FyOpCall *call);
 
 // cpu_bfloat16 of arithmetic: of two tensors. A number beside a tensor is not rounded to bfloat16: float32 has both throughout.
-bool fy_two_bfloat16(const struct FyCall *call);
+bool fy_two_bfloat16(const struct FyOpCall *call);
 
 // Whether `number` acts as a Python int: it is whole and fits.
 bool fy_is_whole(double number);
@@ -59,8 +59,8 @@ bool fy_is_whole(double number);
 FyDType fy_number_type(FyDType a, double number);
 
 // save of the usual kinds.
-void fy_save_first_input(struct FyCall *call, struct FyNode *node);
-void fy_save_result(struct FyCall *call, struct FyNode *node);
+void fy_save_first_input(struct FyOpCall *call, struct FyNode *node);
+void fy_save_result(struct FyOpCall *call, struct FyNode *node);
 #endif
 
 #endif

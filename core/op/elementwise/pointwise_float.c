@@ -105,7 +105,7 @@ FyTensor *fy_sigmoid(FyTensor *a) {
 }
 
 // gelu of integers is not defined, as in PyTorch.
-static void infer_gelu(FyCall *call) {
+static void infer_gelu(FyOpCall *call) {
   const FyDType dtype = (FyDType)call->in[0]->array.dtype;
   if (!fy_dtype_is_floating(dtype))
     fy_raise_not_implemented("GeluKernelImpl", dtype);
@@ -135,7 +135,7 @@ FY_MATH_NUMBERS(FY_UNARY_LOOPS_, relu)
 FY_UNARY_LOOPS_(bf16, uint16_t, relu)
 FY_KERNEL_BFLOAT16(unary, relu, FY_LOOPS_OF_NUMBERS, FY_GRAIN_CHEAP)
 
-static void infer_relu(FyCall *call) {
+static void infer_relu(FyOpCall *call) {
   fy_check(call->in[0]->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "Boolean inputs not supported for relu");
   fy_infer_keep(call);
 }
@@ -208,7 +208,7 @@ static void check_bounds(FyDType dtype, double min, double max) {
 }
 
 // A bound lifts the dtype as any number does; an infinity stands for no bound.
-static void infer_clamp(FyCall *call) {
+static void infer_clamp(FyOpCall *call) {
   const FyPointwise *p = call->params;
   const FyArray *a = &call->in[0]->array;
   FyDType dtype = (FyDType)a->dtype;

@@ -58,7 +58,7 @@ void fy_npy_save(const char *path, FyTensor *t) {
 
 // ---- reading -------------------------------------------------------------------------------------------------------------
 
-typedef struct Reader {
+typedef struct NpyReader {
   FyObject object;
   const char *path;
   FILE *file;
@@ -66,26 +66,26 @@ typedef struct Reader {
   const char *at;
   size_t header_offset;
   int64_t file_bytes;
-} Reader;
+} NpyReader;
 
 static void reader_destroy(void *pointer) {
-  Reader *r = pointer;
+  NpyReader *r = pointer;
   if (r->file)
     fclose(r->file);
   free(r->header);
   free(r);
 }
 
-static _Noreturn void malformed(const Reader *r, size_t offset, const char *expected) {
+static _Noreturn void malformed(const NpyReader *r, size_t offset, const char *expected) {
   fy_raise(FY_VALUE_ERROR, "%s: not a readable .npy file: at byte %zu, expected %s", r->path, offset, expected);
 }
 
-static size_t position(const Reader *r) {
+static size_t position(const NpyReader *r) {
   return r->header_offset + (size_t)(r->at - r->header);
 }
 
-static Reader *open_reader(const char *path) {
-  Reader *r = fy_object_new(sizeof *r, reader_destroy);
+static NpyReader *open_reader(const char *path) {
+  NpyReader *r = fy_object_new(sizeof *r, reader_destroy);
   struct stat status;
   r->path = path;
   r->file = fopen(path, "rb");
@@ -95,7 +95,7 @@ static Reader *open_reader(const char *path) {
   return r;
 }
 
-static void read_header(Reader *r) {
+static void read_header(NpyReader *r) {
   unsigned char start[12];
   if (fread(start, 1, 10, r->file) != 10 || memcmp(start, "\x93NUMPY", 6) != 0)
     malformed(r, 0, "the magic string \\x93NUMPY, a version and a header length");
@@ -119,12 +119,12 @@ static void read_header(Reader *r) {
   r->at = r->header;
 }
 
-static void skip_spaces(Reader *r) {
+static void skip_spaces(NpyReader *r) {
   while (*r->at == ' ' || *r->at == '\n' || *r->at == '\t')
     r->at++;
 }
 
-static bool accept(Reader *r, const char *word) {
+static bool accept(NpyReader *r, const char *word) {
   skip_spaces(r);
   size_t length = strlen(word);
   if (strncmp(r->at, word, length) != 0)
@@ -133,12 +133,12 @@ static bool accept(Reader *r, const char *word) {
   return true;
 }
 
-static void expect(Reader *r, const char *word) {
+static void expect(NpyReader *r, const char *word) {
   if (!accept(r, word))
     malformed(r, position(r), word);
 }
 
-static void read_string(Reader *r, char *text, size_t size) {
+static void read_string(NpyReader *r, char *text, size_t size) {
   skip_spaces(r);
   char quote = *r->at;
   const char *end = quote == '\'' || quote == '"' ? strchr(r->at + 1, quote) : NULL;
@@ -148,7 +148,7 @@ static void read_string(Reader *r, char *text, size_t size) {
   r->at = end + 1;
 }
 
-static FySize read_shape(Reader *r) {
+static FySize read_shape(NpyReader *r) {
   FySize shape = {.ndim = 0};
   expect(r, "(");
   while (!accept(r, ")")) {
@@ -168,7 +168,7 @@ static FySize read_shape(Reader *r) {
   return shape;
 }
 
-static FyDType read_dtype(Reader *r, bool *big_endian) {
+static FyDType read_dtype(NpyReader *r, bool *big_endian) {
   char descr[16];
   skip_spaces(r);
   size_t start = position(r);
@@ -192,7 +192,7 @@ typedef struct Header {
   FySize shape;
 } Header;
 
-static Header parse_header(Reader *r) {
+static Header parse_header(NpyReader *r) {
   Header h = {.dtype = FY_DEFAULT_DTYPE};
   unsigned seen = 0;
   expect(r, "{");
@@ -230,7 +230,7 @@ static Header parse_header(Reader *r) {
   return h;
 }
 
-static size_t checked_bytes(const Reader *r, const Header *h, size_t data_offset) {
+static size_t checked_bytes(const NpyReader *r, const Header *h, size_t data_offset) {
   int64_t bytes = (int64_t)fy_dtype_size(h->dtype);
   bool fits = true, empty = false;
   for (int i = 0; i < h->shape.ndim; i++) {
@@ -257,7 +257,7 @@ static void reverse_bytes(unsigned char *bytes, size_t count, size_t size) {
     }
 }
 
-static void read_elements(Reader *r, const Header *h, size_t offset, size_t bytes, void *to) {
+static void read_elements(NpyReader *r, const Header *h, size_t offset, size_t bytes, void *to) {
   const unsigned char *element = to;
   fy_check(!bytes || fread(to, 1, bytes, r->file) == bytes, FY_OS_ERROR, "%s: cannot read: %s", r->path,
            strerror(errno));
@@ -270,7 +270,7 @@ static void read_elements(Reader *r, const Header *h, size_t offset, size_t byte
 
 FyTensor *fy_npy_load(const char *path) {
   int scope = fy_scope_open();
-  Reader *r = open_reader(path);
+  NpyReader *r = open_reader(path);
   read_header(r);
   Header h = parse_header(r);
   size_t offset = (size_t)ftell(r->file), bytes = checked_bytes(r, &h, offset);

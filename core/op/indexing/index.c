@@ -14,7 +14,7 @@ static bool is_index(const FyTensor *t) {
   return t->array.dtype == FY_INT64 || t->array.dtype == FY_INT32;
 }
 
-static void check_devices(const FyCall *call) {
+static void check_devices(const FyOpCall *call) {
   for (int i = 0; i < call->n_in; i++)
     fy_call_own_device(call, i);
 }
@@ -60,7 +60,7 @@ static void check_indices(const void *params, const FyArray *const *in) {
 
 // ---- index_select ------------------------------------------------------------------------------------------------------
 
-static void infer_index_select(FyCall *call) {
+static void infer_index_select(FyOpCall *call) {
   const FyIndexParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   FyTensor *index = call->in[1];
@@ -78,7 +78,7 @@ static void infer_index_select(FyCall *call) {
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, shape);
 }
 
-static void save_index(FyCall *call, FyNode *node) {
+static void save_index(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, call->op == &fy_op_embedding ? 0 : 1);
 }
 
@@ -96,7 +96,7 @@ static void backward_index_select(FyNode *node, FyTensor *const *grad_out, FyTen
 
 // ---- index_add -----------------------------------------------------------------------------------------------------------
 
-static void infer_index_add(FyCall *call) {
+static void infer_index_add(FyOpCall *call) {
   const FyIndexParams *p = call->params;
   const FyArray *a = &call->in[0]->array, *index = &call->in[1]->array, *source = &call->in[2]->array;
   fy_check(index->ndim <= 1 && is_index(call->in[1]), FY_RUNTIME_ERROR,
@@ -127,7 +127,7 @@ static void backward_index_add(FyNode *node, FyTensor *const *grad_out, FyTensor
 
 // ---- embedding -----------------------------------------------------------------------------------------------------------
 
-static void infer_embedding(FyCall *call) {
+static void infer_embedding(FyOpCall *call) {
   const FyArray *indices = &call->in[0]->array, *weight = &call->in[1]->array;
   fy_check(weight->ndim == 2, FY_RUNTIME_ERROR, "'weight' must be 2-D");
   fy_check(is_index(call->in[0]), FY_RUNTIME_ERROR,

@@ -118,19 +118,19 @@ enum { CACHE_SIZE = 512 };
 
 typedef FyDnnCached *Maker(const void *key);
 
-typedef struct Entry {
+typedef struct CachedPrimitive {
   Maker *make;
   size_t size;
   unsigned char key[FY_DNN_MOST_KEY];
   FyDnnCached *plan;
   uint64_t used; // when it was asked for last
-} Entry;
+} CachedPrimitive;
 
 static struct {
   pthread_mutex_t lock;
   int count, limit;
   uint64_t now;
-  Entry entries[CACHE_SIZE];
+  CachedPrimitive entries[CACHE_SIZE];
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = CACHE_SIZE};
 
 static atomic_int plans_alive;
@@ -156,10 +156,10 @@ void fy_dnn_cached_release(FyDnnCached *cached) {
 
 // An entry for a new key: a free one, or that of the plan which was not asked for the longest. Whoever runs that plan at this
 // moment holds a reference.
-static Entry *vacate(void) {
+static CachedPrimitive *vacate(void) {
   if (cache.count < cache.limit)
     return &cache.entries[cache.count++];
-  Entry *oldest = &cache.entries[0];
+  CachedPrimitive *oldest = &cache.entries[0];
   for (int i = 1; i < cache.count; i++)
     if (cache.entries[i].used < oldest->used)
       oldest = &cache.entries[i];
@@ -167,13 +167,13 @@ static Entry *vacate(void) {
   return oldest;
 }
 
-static Entry *find_or_make(const void *key, size_t size, Maker *make) {
+static CachedPrimitive *find_or_make(const void *key, size_t size, Maker *make) {
   for (int i = 0; i < cache.count; i++) {
-    Entry *entry = &cache.entries[i];
+    CachedPrimitive *entry = &cache.entries[i];
     if (entry->make == make && entry->size == size && memcmp(entry->key, key, size) == 0)
       return entry;
   }
-  Entry *entry = vacate();
+  CachedPrimitive *entry = vacate();
   entry->make = make;
   entry->size = size;
   memcpy(entry->key, key, size);
@@ -189,7 +189,7 @@ FyDnnCached *fy_dnn_cached(const void *key, size_t size, Maker *make) {
   if (!fy_dnn_engine())
     return NULL;
   pthread_mutex_lock(&cache.lock);
-  Entry *entry = find_or_make(key, size, make);
+  CachedPrimitive *entry = find_or_make(key, size, make);
   entry->used = ++cache.now;
   FyDnnCached *plan = entry->plan;
   if (plan)

@@ -80,7 +80,7 @@ static void check_bounds(const void *params, const FyArray *const *in) {
   }
 }
 
-static void cross_entropy_infer(FyCall *call) {
+static void cross_entropy_infer(FyOpCall *call) {
   const FyLossParams *p = call->params;
   const FyArray *x = &call->in[IN_X]->array, *target = &call->in[IN_TARGET]->array;
   FyDType dtype = (FyDType)x->dtype, wide = dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
@@ -177,7 +177,7 @@ static int fy_cpu_cross_entropy_backward(FyLaunch *launch) {
 
 // ---- the gradient ------------------------------------------------------------------------------------------------------
 
-static void cross_entropy_save(FyCall *call, FyNode *node) {
+static void cross_entropy_save(FyOpCall *call, FyNode *node) {
   fy_save_output(node, call, OUT_P);
   fy_save_input(node, call, IN_TARGET);
   fy_save_output(node, call, OUT_COUNT);
@@ -190,7 +190,7 @@ static void cross_entropy_backward(FyNode *node, FyTensor *const *grad_out, FyTe
                            FY_INPUTS(grad_out[OUT_LOSS], p, target, count));
 }
 
-static void cross_entropy_backward_infer(FyCall *call) {
+static void cross_entropy_backward_infer(FyOpCall *call) {
   const FyArray *p = &call->in[GRAD_IN_P]->array;
   fy_call_cast(call, GRAD_IN_LOSS, (FyDType)p->dtype);
   fy_call_cast(call, GRAD_IN_TARGET, FY_INT64);

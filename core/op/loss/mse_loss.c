@@ -93,7 +93,7 @@ static int fy_cpu_mse_loss_backward(FyLaunch *launch) {
 
 // ---- shapes and gradients ----------------------------------------------------------------------------------------------
 
-static void infer_mse(FyCall *call) {
+static void infer_mse(FyOpCall *call) {
   const FyLossParams *p = call->params;
   FyDType dtype = fy_result_type(2, call->in);
   if (!fy_dtype_is_floating(dtype))
@@ -106,7 +106,7 @@ static void infer_mse(FyCall *call) {
   fy_call_output(call, 0, dtype, p->reduction == FY_LOSS_NONE ? x->ndim : 0, x->shape);
 }
 
-static void infer_mse_backward(FyCall *call) {
+static void infer_mse_backward(FyOpCall *call) {
   FyDType dtype = fy_result_type(2, call->in + 1);
   for (int i = 0; i < call->n_in; i++) {
     fy_call_cast(call, i, dtype);
@@ -115,7 +115,7 @@ static void infer_mse_backward(FyCall *call) {
   fy_call_output(call, 0, dtype, call->in[1]->array.ndim, call->in[1]->array.shape);
 }
 
-static void save_mse(FyCall *call, FyNode *node) {
+static void save_mse(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_input(node, call, 1);
 }

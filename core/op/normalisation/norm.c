@@ -34,7 +34,7 @@ static void check_elements(const FyTensor *t, const char *name, int64_t channels
 }
 
 // Parameters and statistics have x's dtype, or float32 beside a half type.
-static void check_dtype(const FyCall *call, const FyTensor *t) {
+static void check_dtype(const FyOpCall *call, const FyTensor *t) {
   const FyTensor *x = call->in[FY_NORM_X];
   if (!t || t->array.dtype == x->array.dtype || t->array.dtype == statistics_dtype(x))
     return;
@@ -65,7 +65,7 @@ static void check_input(const FyTensor *x, const FyBatchNormParams *p) {
 
 // ---- shapes and dtypes -------------------------------------------------------------------------------------------------
 
-static void batch_norm_infer(FyCall *call) {
+static void batch_norm_infer(FyOpCall *call) {
   static const char *const names[] = {"input", "weight", "bias", "running_mean", "running_var"};
   const FyBatchNormParams *p = call->params;
   const FyTensor *x = call->in[FY_NORM_X], *mean = call->in[FY_NORM_RUNNING_MEAN], *var = call->in[FY_NORM_RUNNING_VAR];
@@ -99,7 +99,7 @@ static void batch_norm_infer(FyCall *call) {
 enum { SAVED_X, SAVED_WEIGHT, SAVED_MEAN, SAVED_INVSTD, SAVED_RUNNING_MEAN, SAVED_RUNNING_VAR };
 
 // The running statistics as PyTorch keeps them: a change of them in place, other than by this op, is an error.
-static void batch_norm_save(FyCall *call, FyNode *node) {
+static void batch_norm_save(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, FY_NORM_X);
   fy_save_input(node, call, FY_NORM_WEIGHT);
   fy_save_output(node, call, FY_NORM_MEAN);
@@ -119,7 +119,7 @@ static void batch_norm_backward(FyNode *node, FyTensor *const *grad_out, FyTenso
     grad_in[i] = fy_node_needs(node, i) ? grads[i] : NULL;
 }
 
-static bool batch_norm_in_bfloat16(const FyCall *call) {
+static bool batch_norm_in_bfloat16(const FyOpCall *call) {
   return call->in[FY_NORM_X]->array.dtype == FY_BFLOAT16;
 }
 
@@ -171,7 +171,7 @@ FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_v
 
 // ---- backward ----------------------------------------------------------------------------------------------------------
 
-static void batch_norm_backward_infer(FyCall *call) {
+static void batch_norm_backward_infer(FyOpCall *call) {
   const FyTensor *x = call->in[FY_NORM_GRAD_X];
   FyDType dtype = statistics_dtype(x);
   int64_t channels = x->array.shape[1];
@@ -185,7 +185,7 @@ static void batch_norm_backward_infer(FyCall *call) {
   fy_call_output(call, 2, dtype, 1, &channels);
 }
 
-static bool backward_in_bfloat16(const FyCall *call) {
+static bool backward_in_bfloat16(const FyOpCall *call) {
   return call->in[FY_NORM_GRAD_X]->array.dtype == FY_BFLOAT16;
 }
 

@@ -64,7 +64,7 @@ static int fy_cpu_log_softmax(FyLaunch *launch) {
 // ---- records -----------------------------------------------------------------------------------------------------------
 
 // in[0] is x, out[0] is y.
-static void infer(FyCall *call) {
+static void infer(FyOpCall *call) {
   const FySoftmaxParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   if (!fy_dtype_is_floating((FyDType)a->dtype) && a->numel > 0) {
@@ -79,7 +79,7 @@ static void infer(FyCall *call) {
 }
 
 // in[0] is grad_y, in[1] is y, out[0] is grad_x.
-static void infer_backward(FyCall *call) {
+static void infer_backward(FyOpCall *call) {
   const FyArray *y = &call->in[1]->array;
   fy_call_cast(call, 0, (FyDType)y->dtype);
   fy_call_contiguous(call, 0);
@@ -88,7 +88,7 @@ static void infer_backward(FyCall *call) {
 }
 
 // y, as an output: an exponential less in the backward of softmax, and x may be changed in the meantime.
-static void save(FyCall *call, FyNode *node) {
+static void save(FyOpCall *call, FyNode *node) {
   fy_save_output(node, call, 0);
 }
 

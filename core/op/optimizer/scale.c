@@ -13,7 +13,7 @@ enum { IN_SCALE, IN_TRACKER, IN_FOUND };
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
 
-static void check_number(const FyCall *call, int i, const char *name, FyDType dtype) {
+static void check_number(const FyOpCall *call, int i, const char *name, FyDType dtype) {
   const FyArray *a = &call->in[i]->array;
   fy_check(a->numel == 1, FY_RUNTIME_ERROR, "%s must be a 1-element tensor.", name);
   fy_check(a->dtype == dtype, FY_RUNTIME_ERROR, "%s must be %s tensor.", name,
@@ -21,7 +21,7 @@ static void check_number(const FyCall *call, int i, const char *name, FyDType dt
   fy_call_own_device(call, i);
 }
 
-static void infer_unscale(FyCall *call) {
+static void infer_unscale(FyOpCall *call) {
   const FyArray *grad = &call->in[IN_GRAD]->array;
   check_number(call, IN_INV_SCALE, "inv_scale", FY_FLOAT32);
   check_number(call, IN_FOUND_INF, "found_inf", FY_FLOAT32);
@@ -32,7 +32,7 @@ static void infer_unscale(FyCall *call) {
   fy_call_output_contiguous(call);
 }
 
-static void infer_update(FyCall *call) {
+static void infer_update(FyOpCall *call) {
   const FyArray *scale = &call->in[IN_SCALE]->array;
   check_number(call, IN_TRACKER, "growth_tracker", FY_INT32);
   check_number(call, IN_SCALE, "current_scale", FY_FLOAT32);

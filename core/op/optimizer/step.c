@@ -12,7 +12,7 @@ enum { GRAIN = 16384 }; // elements per thread that are worth a thread
 
 enum { IN_FACTORS = 4 }; // of adam_step, on CUDA: from adam_advance
 
-static void infer_step(FyCall *call) {
+static void infer_step(FyOpCall *call) {
   const FyArray *param = &call->in[0]->array;
   if (!fy_dtype_is_floating(param->dtype))
     fy_raise_not_implemented(call->op->name, param->dtype);
@@ -116,7 +116,7 @@ static int fy_cpu_adam_step(FyLaunch *l) {
 
 // ---- adam_advance ------------------------------------------------------------------------------------------------------
 
-static void infer_advance(FyCall *call) {
+static void infer_advance(FyOpCall *call) {
   const FyArray *step = &call->in[0]->array, *factors = &call->in[1]->array;
   if (step->numel != 1 || step->dtype != FY_FLOAT32 || factors->numel != FY_ADAM_FACTORS ||
       factors->dtype != FY_FLOAT64)

@@ -46,7 +46,7 @@ static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
 }
 
 // The name of PyTorch's kernel: a batch times a matrix is folded into one product.
-static const char *kernel_name(const FyCall *call) {
+static const char *kernel_name(const FyOpCall *call) {
   int a = call->in[0]->array.ndim, b = call->in[1]->array.ndim;
   bool linear = call->op == &fy_op_linear;
   if (call->device.type == FY_CUDA)
@@ -57,7 +57,7 @@ static const char *kernel_name(const FyCall *call) {
 }
 
 // Integers multiply on the CPU only, bools nowhere, as in PyTorch. Where there is nothing to multiply, none is refused.
-static void check_implemented(const FyCall *call, bool empty) {
+static void check_implemented(const FyOpCall *call, bool empty) {
   FyDType dtype = call->in[0]->array.dtype;
   bool cuda = call->device.type == FY_CUDA;
   if (!empty && (dtype == FY_BOOL || (cuda && !fy_dtype_is_floating(dtype))))
@@ -112,7 +112,7 @@ static int batch_shape_of(const FyTensor *a, const FyTensor *b, int64_t *shape) 
   return fy_broadcast_shapes(&x, &y, shape);
 }
 
-static void matmul_infer(FyCall *call) {
+static void matmul_infer(FyOpCall *call) {
   FyTensor *a = call->in[0], *b = call->in[1];
   int64_t shape[FY_MAX_DIM + 2];
   FyMatrix matrix;
@@ -158,7 +158,7 @@ static void run_batch(int64_t begin, int64_t end, void *context) {
 }
 
 // Small bfloat16 products are made in float32, as all are where the processor has no tiles for them.
-static bool matmul_in_bfloat16(const FyCall *call) {
+static bool matmul_in_bfloat16(const FyOpCall *call) {
   const FyArray *a = &call->in[0]->array, *b = &call->in[1]->array;
   if (!fy_all_bfloat16(call) || a->numel == 0 || b->numel == 0)
     return false;
@@ -191,7 +191,7 @@ static int fy_cpu_matmul(FyLaunch *l) {
 }
 
 // Each operand is kept if the other one needs a gradient.
-static void matmul_save(FyCall *call, FyNode *node) {
+static void matmul_save(FyOpCall *call, FyNode *node) {
   fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
   fy_save_input_if(fy_node_needs(node, 0), node, call, 1);
 }
@@ -301,7 +301,7 @@ static void check_linear_dtypes(const FyTensor *x, const FyTensor *weight, const
            fy_dtype_scalar_name(a), fy_dtype_scalar_name(b));
 }
 
-static void check_linear(const FyCall *call) {
+static void check_linear(const FyOpCall *call) {
   const FyTensor *x = call->in[0], *weight = call->in[1], *bias = call->in[2];
   bool relu = ((const FyLinearParams *)call->params)->relu;
   fy_check(x->array.ndim > 0 && weight->array.ndim > 0, FY_RUNTIME_ERROR,
@@ -319,7 +319,7 @@ static void check_linear(const FyCall *call) {
   fy_check(!relu || x->array.dtype != FY_BOOL, FY_NOT_IMPLEMENTED_ERROR, "Boolean inputs not supported for relu");
 }
 
-static void linear_infer(FyCall *call) {
+static void linear_infer(FyOpCall *call) {
   const FyTensor *x = call->in[0], *weight = call->in[1];
   int64_t shape[FY_MAX_DIM];
   int ndim = x->array.ndim;
@@ -374,7 +374,7 @@ static int add_bias_and_relu(FyArray *out, const FyArray *bias, int64_t columns)
   return FY_LAUNCH_OK;
 }
 
-static bool linear_in_bfloat16(const FyCall *call) {
+static bool linear_in_bfloat16(const FyOpCall *call) {
   const FyArray *x = &call->in[0]->array, *weight = &call->in[1]->array;
   return fy_all_bfloat16(call) && x->numel > 0 && weight->numel > 0 &&
          fy_amx_multiplies(x->numel / weight->shape[1], weight->shape[0], weight->shape[1]);
@@ -402,7 +402,7 @@ static int fy_cpu_linear(FyLaunch *l) {
 
 enum { SAVED_X, SAVED_WEIGHT, SAVED_RESULT };
 
-static void linear_save(FyCall *call, FyNode *node) {
+static void linear_save(FyOpCall *call, FyNode *node) {
   fy_save_input_if(fy_node_needs(node, 1), node, call, 0);
   fy_save_input_if(fy_node_needs(node, 0), node, call, 1);
   if (fy_node_params(node, FyLinearParams)->relu)

@@ -210,12 +210,12 @@ AMX static void multiply_panels(const uint16_t *a, int64_t panel_a, const uint16
 
 // ---- blocks of C -------------------------------------------------------------------------------------------------------------
 
-typedef struct Block {
+typedef struct AmxBlock {
   int64_t batch, row, column, rows, columns;
-} Block;
+} AmxBlock;
 
 // B's panels of a chunk of K, `*panel` elements apart: of all, or packed now.
-static const uint16_t *panels_of_b(const Job *job, const Block *block, int64_t from, int64_t steps, uint16_t *own,
+static const uint16_t *panels_of_b(const Job *job, const AmxBlock *block, int64_t from, int64_t steps, uint16_t *own,
                                    int64_t *panel) {
   *panel = job->steps * ELEMENTS;
   if (job->packed_b)
@@ -225,7 +225,7 @@ static const uint16_t *panels_of_b(const Job *job, const Block *block, int64_t f
   return own;
 }
 
-static void store_block(const Job *job, const Block *block, const float *sums) {
+static void store_block(const Job *job, const AmxBlock *block, const float *sums) {
   const uint16_t *bias = job->bias ? job->bias + block->column : NULL;
   for (int64_t r = 0; r < block->rows; r++, sums += job->block_n) {
     uint16_t *restrict c = job->c + (block->batch * job->p->m + block->row + r) * job->p->n + block->column;
@@ -241,7 +241,7 @@ static void store_block(const Job *job, const Block *block, const float *sums) {
   }
 }
 
-static void run_block(const Job *job, const Block *block, float *sums, uint16_t *own) {
+static void run_block(const Job *job, const AmxBlock *block, float *sums, uint16_t *own) {
   const int64_t panel_a = job->steps * ELEMENTS;
   const uint16_t *a = job->packed_a + (block->batch * panels_of(job->p->m) + block->row / TILE) * panel_a;
   for (int64_t from = 0; from < job->steps; from += CHUNK / DEPTH) {
@@ -264,7 +264,7 @@ static void run_blocks(int worker, FyTurns *turns, void *context) {
   configure_tiles();
   for (int64_t task; fy_next_turn(turns, &task);) {
     int64_t blocks = job->blocks_m * job->blocks_n, i = task % blocks;
-    Block block = {.batch = task / blocks};
+    AmxBlock block = {.batch = task / blocks};
     block.row = i / job->blocks_n * job->block_m;
     block.column = i % job->blocks_n * job->block_n;
     block.rows = p->m - block.row < job->block_m ? p->m - block.row : job->block_m;

@@ -13,7 +13,7 @@ static bool is_wide(const FyTensor *t) {
 }
 
 // The kernels write row-major: a target laid out otherwise is computed aside and copied back.
-static void infer_random(FyCall *call) {
+static void infer_random(FyOpCall *call) {
   const FyArray *a = &call->in[0]->array;
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
   fy_call_output_contiguous(call);
@@ -143,7 +143,7 @@ FyTensor *fy_random_fill(FyTensor *a, int64_t low, int64_t high) {
 // Elements are multiplied by 1 / (1 - p) or by 0, and a NaN stays one. No mask is stored: backward draws the same numbers
 // again, from the seed and offset in the parameters, or with them from those in the second input.
 
-static void infer_dropout(FyCall *call) {
+static void infer_dropout(FyOpCall *call) {
   const FyArray *x = &call->in[0]->array;
   fy_check(fy_dtype_is_floating((FyDType)x->dtype), FY_RUNTIME_ERROR,
            "result type Float can't be cast to the desired output type %s", fy_dtype_scalar_name((FyDType)x->dtype));
@@ -151,7 +151,7 @@ static void infer_dropout(FyCall *call) {
   fy_call_output(call, 0, (FyDType)x->dtype, x->ndim, x->shape);
 }
 
-static void dropout_save(FyCall *call, FyNode *node) {
+static void dropout_save(FyOpCall *call, FyNode *node) {
   fy_save_input_if(call->n_in > 1, node, call, 1);
 }
 

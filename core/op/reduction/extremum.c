@@ -14,12 +14,12 @@ int fy_cpu_argmin(FyLaunch *launch);
 // ---- shapes ----------------------------------------------------------------------------------------------------------
 
 // The first letters of the op's name: "max" for max_dim, as PyTorch's messages say it.
-static const char *public_name(const FyCall *call) {
+static const char *public_name(const FyOpCall *call) {
   const FyOp *op = call->op;
   return op == &fy_op_max_dim ? "max" : op == &fy_op_min_dim ? "min" : op->name;
 }
 
-static int reduced_shape(const FyCall *call, int64_t *shape) {
+static int reduced_shape(const FyOpCall *call, int64_t *shape) {
   const FyExtremumParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   int ndim = 0;
@@ -31,14 +31,14 @@ static int reduced_shape(const FyCall *call, int64_t *shape) {
   return ndim;
 }
 
-static void check_dim_not_empty(const FyCall *call) {
+static void check_dim_not_empty(const FyOpCall *call) {
   const FyExtremumParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   fy_check(a->ndim == 0 || a->shape[p->dim] > 0, FY_INDEX_ERROR,
            "%s(): Expected reduction dim %d to have non-zero size.", public_name(call), p->dim);
 }
 
-static void infer_all(FyCall *call) {
+static void infer_all(FyOpCall *call) {
   fy_check(call->in[0]->array.numel > 0, FY_RUNTIME_ERROR,
            "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
            "'dim' argument.",
@@ -47,7 +47,7 @@ static void infer_all(FyCall *call) {
   fy_call_output(call, 0, (FyDType)call->in[0]->array.dtype, 0, NULL);
 }
 
-static void infer_dim(FyCall *call) {
+static void infer_dim(FyOpCall *call) {
   check_dim_not_empty(call);
   fy_call_contiguous(call, 0);
   int64_t shape[FY_MAX_DIM];
@@ -56,7 +56,7 @@ static void infer_dim(FyCall *call) {
   fy_call_output(call, 1, FY_INT64, ndim, shape);
 }
 
-static void infer_arg(FyCall *call) {
+static void infer_arg(FyOpCall *call) {
   const FyExtremumParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   if (p->dim >= 0)
@@ -71,7 +71,7 @@ static void infer_arg(FyCall *call) {
 
 // ---- gradients -------------------------------------------------------------------------------------------------------
 
-static void save_all(FyCall *call, FyNode *node) {
+static void save_all(FyOpCall *call, FyNode *node) {
   fy_save_input(node, call, 0);
   fy_save_output(node, call, 0);
 }
@@ -85,7 +85,7 @@ static void backward_all(FyNode *node, FyTensor *const *grad_out, FyTensor **gra
   grad_in[0] = fy_where(chosen, fy_div(grad_out[0], fy_sum(chosen)), fy_number(0));
 }
 
-static void save_dim(FyCall *call, FyNode *node) {
+static void save_dim(FyOpCall *call, FyNode *node) {
   fy_save_output(node, call, 1);
 }
 

@@ -21,7 +21,7 @@ int fy_cpu_mean(FyLaunch *launch);
 
 // ---- shapes ----------------------------------------------------------------------------------------------------------
 
-static void infer_reduced(FyCall *call, FyDType dtype) {
+static void infer_reduced(FyOpCall *call, FyDType dtype) {
   const FyReduceParams *p = call->params;
   const FyArray *a = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM];
@@ -34,12 +34,12 @@ static void infer_reduced(FyCall *call, FyDType dtype) {
   fy_call_output(call, 0, dtype, ndim, shape);
 }
 
-static void infer_sum(FyCall *call) {
+static void infer_sum(FyOpCall *call) {
   FyDType dtype = (FyDType)call->in[0]->array.dtype;
   infer_reduced(call, fy_dtype_is_floating(dtype) ? dtype : FY_INT64);
 }
 
-static void infer_mean(FyCall *call) {
+static void infer_mean(FyOpCall *call) {
   FyDType dtype = (FyDType)call->in[0]->array.dtype;
   fy_check(
       fy_dtype_is_floating(dtype), FY_NOT_IMPLEMENTED_ERROR,

@@ -68,7 +68,7 @@ static void check_equal(int count, FyTensor *const *tensors) {
 }
 
 // The sizes that follow the inputs', which a recorded call has for other inputs than those of its parameters.
-static void sizes_for(const FyCall *call, int64_t *shape) {
+static void sizes_for(const FyOpCall *call, int64_t *shape) {
   const FyCatParams *p = call->params;
   const FyArray *model = NULL;
   memcpy(shape, p->shape, sizeof p->shape);
@@ -91,7 +91,7 @@ static void sizes_for(const FyCall *call, int64_t *shape) {
       shape[d] = model->shape[p->stack && d > p->dim ? d - 1 : d];
 }
 
-static void infer(FyCall *call) {
+static void infer(FyOpCall *call) {
   const FyCatParams *p = call->params;
   int64_t shape[FY_MAX_DIM];
   for (int i = p->first; i < call->n_in; i++)

@@ -83,7 +83,7 @@ static FySize shape_for(const FyTensor *t, const FyViewParams *p) {
   return complete_shape(t, shape);
 }
 
-static void view_infer(FyCall *call) {
+static void view_infer(FyOpCall *call) {
   const FySize shape = shape_for(call->in[0], call->params);
   int64_t stride[FY_MAX_DIM];
   fy_check(view_strides(&call->in[0]->array, shape.ndim, shape.dim, stride), FY_RUNTIME_ERROR,
@@ -155,7 +155,7 @@ FyTensor *fy_flatten(FyTensor *t, int start_dim, int end_dim) {
 
 // ---- transpose, permute --------------------------------------------------------------------------------------------
 
-static void transpose_infer(FyCall *call) {
+static void transpose_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   if (a.ndim) {
@@ -197,7 +197,7 @@ FyTensor *fy_t(FyTensor *t) {
   return run(&fy_op_transpose, &p, t);
 }
 
-static void permute_infer(FyCall *call) {
+static void permute_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   const FyArray *in = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
@@ -241,7 +241,7 @@ FyTensor *fy_permute(FyTensor *t, FySize dims) {
 
 // ---- select, slice -------------------------------------------------------------------------------------------------
 
-static void select_infer(FyCall *call) {
+static void select_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   int64_t offset = p->start * a.stride[p->dim];
@@ -283,7 +283,7 @@ FyTensor *fy_select(FyTensor *t, int dim, int64_t index) {
   return run(&fy_op_select, &p, t);
 }
 
-static void slice_infer(FyCall *call) {
+static void slice_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   int64_t offset = p->start * a.stride[p->dim];
@@ -374,7 +374,7 @@ int fy_chunk(FyTensor *t, int chunks, int dim, FyTensor **out) {
 
 // ---- expand, squeeze, unsqueeze ------------------------------------------------------------------------------------
 
-static void expand_infer(FyCall *call) {
+static void expand_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   const FyArray *in = &call->in[0]->array;
   int64_t shape[FY_MAX_DIM], stride[FY_MAX_DIM];
@@ -423,7 +423,7 @@ FyTensor *fy_expand(FyTensor *t, FySize shape) {
 }
 
 // dim is a mask of the dimensions to remove.
-static void squeeze_infer(FyCall *call) {
+static void squeeze_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   int ndim = 0;
@@ -462,7 +462,7 @@ FyTensor *fy_squeeze_dim(FyTensor *t, int dim) {
   return run(&fy_op_squeeze, &p, t);
 }
 
-static void unsqueeze_infer(FyCall *call) {
+static void unsqueeze_infer(FyOpCall *call) {
   const FyViewParams *p = call->params;
   FyArray a = call->in[0]->array;
   fy_check(a.ndim < FY_MAX_DIM, FY_RUNTIME_ERROR, "a tensor has at most %d dimensions in Ferry", FY_MAX_DIM);

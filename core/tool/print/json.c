@@ -10,24 +10,24 @@
 
 enum { DEEPEST = 64 };
 
-typedef struct Reader {
+typedef struct JsonReader {
   const char *at, *end;
   int line;
   const char *wrong; // what was found out first
-} Reader;
+} JsonReader;
 
-static bool fails(Reader *r, const char *what) {
+static bool fails(JsonReader *r, const char *what) {
   if (!r->wrong)
     r->wrong = what;
   return false;
 }
 
-static void skip_space(Reader *r) {
+static void skip_space(JsonReader *r) {
   for (; r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at; r->at++)
     r->line += *r->at == '\n';
 }
 
-static bool take(Reader *r, const char *word) {
+static bool take(JsonReader *r, const char *word) {
   size_t length = strlen(word);
   if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0)
     return false;
@@ -37,7 +37,7 @@ static bool take(Reader *r, const char *word) {
 
 // ---- strings -------------------------------------------------------------------------------------------------------------
 
-static bool hex4(Reader *r, uint32_t *code) {
+static bool hex4(JsonReader *r, uint32_t *code) {
   *code = 0;
   for (int i = 0; i < 4; i++, r->at++) {
     if (r->at >= r->end || !isxdigit((unsigned char)*r->at))
@@ -64,7 +64,7 @@ static size_t put_utf8(char *to, uint32_t code) {
 }
 
 // After the backslash: the bytes that it stands for. 0 where it stands for none.
-static size_t escape(Reader *r, char *to) {
+static size_t escape(JsonReader *r, char *to) {
   static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
   const char *letter = r->at < r->end && *r->at ? strchr(letters, *r->at) : NULL;
   uint32_t code, low;
@@ -88,7 +88,7 @@ static size_t escape(Reader *r, char *to) {
   return put_utf8(to, code);
 }
 
-static char *read_string(Reader *r) {
+static char *read_string(JsonReader *r) {
   if (!take(r, "\"")) {
     fails(r, "something else where a string has to be");
     return NULL;
@@ -122,14 +122,14 @@ static char *read_string(Reader *r) {
 
 // ---- values --------------------------------------------------------------------------------------------------------------
 
-static bool digits(Reader *r) {
+static bool digits(JsonReader *r) {
   const char *from = r->at;
   while (r->at < r->end && isdigit((unsigned char)*r->at))
     r->at++;
   return r->at > from;
 }
 
-static bool read_number(Reader *r, double *number) {
+static bool read_number(JsonReader *r, double *number) {
   const char *from = r->at;
   char copy[64];
   take(r, "-");
@@ -150,9 +150,9 @@ static bool read_number(Reader *r, double *number) {
   return isfinite(*number) || fails(r, "a number that is too large");
 }
 
-static Json *read_value(Reader *r, int depth);
+static Json *read_value(JsonReader *r, int depth);
 
-static bool read_members(Reader *r, Json *json, const char *closing, int depth) {
+static bool read_members(JsonReader *r, Json *json, const char *closing, int depth) {
   Json **last = &json->first;
   skip_space(r);
   if (take(r, closing))
@@ -182,7 +182,7 @@ static bool read_members(Reader *r, Json *json, const char *closing, int depth) 
   return take(r, closing) || fails(r, "an array or object that does not end");
 }
 
-static Json *read_value(Reader *r, int depth) {
+static Json *read_value(JsonReader *r, int depth) {
   Json *json = calloc(1, sizeof *json);
   bool good = json != NULL || fails(r, "too much for the memory");
   skip_space(r);
@@ -212,7 +212,7 @@ static Json *read_value(Reader *r, int depth) {
 }
 
 Json *json_read(const char *text, size_t bytes, char *why, size_t why_bytes) {
-  Reader r = {text, text + bytes, 1, NULL};
+  JsonReader r = {text, text + bytes, 1, NULL};
   Json *json = read_value(&r, 0);
   skip_space(&r);
   if (json && r.at < r.end) {

@@ -9,10 +9,13 @@
 
 static int copies;
 static const void *written;
-static void count_copies(const FyCall *call) {
+static void count_copies(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   copies += call->op == &fy_op_copy;
   written = call->out[0]->array.data;
 }
+
+static FyOpHooks count_copies_hooks = {.kernel = count_copies};
 
 static FyTensor *leaf_of(FySize size) {
   return fy_set_requires_grad(fy_randn(size), true);
@@ -21,9 +24,9 @@ static FyTensor *leaf_of(FySize size) {
 // Backward of `loss`, and how many copies it makes.
 static int backward(FyTensor *loss, bool retain) {
   copies = 0;
-  fy_call_observer = count_copies;
+  fy_op_hooks_add(&count_copies_hooks);
   fy_backward(loss, .retain_graph = retain);
-  fy_call_observer = NULL;
+  fy_op_hooks_remove(&count_copies_hooks);
   return copies;
 }
 

@@ -72,11 +72,14 @@ static int64_t backward_peak(const Layer *layers, int n) {
 static size_t seen;
 
 // Called when an op's outputs have been allocated.
-static void observe(const FyCall *call) {
+static void observe(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   (void)call;
   size_t now = fy_memory_stats(device).requested;
   seen = now > seen ? now : seen;
 }
+
+static FyOpHooks observe_hooks = {.kernel = observe};
 
 typedef struct Training {
   FyModule *model;
@@ -96,7 +99,7 @@ static int64_t take_seen(void) {
 
 static Seen step(const Training *t) {
   Seen result = {0};
-  fy_call_observer = observe;
+  fy_op_hooks_add(&observe_hooks);
   seen = 0;
   fy_scope {
     FyTensor *logits = fy_forward(t->model, t->x);
@@ -108,7 +111,7 @@ static Seen step(const Training *t) {
     fy_step(t->optimizer);
     result.backward = take_seen();
   }
-  fy_call_observer = NULL;
+  fy_op_hooks_remove(&observe_hooks);
   return result;
 }
 

@@ -17,17 +17,20 @@ static FyDevice device;
 static int calls;
 static const FyOp *last;
 
-static void observe(const FyCall *call) {
+static void observe(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   calls++;
   last = call->op;
 }
 
+static FyOpHooks observe_hooks = {.kernel = observe};
+
 #define assert_one_call(OP, ...)                                                                                       \
   do {                                                                                                                 \
     calls = 0;                                                                                                         \
-    fy_call_observer = observe;                                                                                        \
+    fy_op_hooks_add(&observe_hooks);                                                                                   \
     __VA_ARGS__;                                                                                                       \
-    fy_call_observer = NULL;                                                                                           \
+    fy_op_hooks_remove(&observe_hooks);                                                                                \
     assert_int_equal(calls, 1);                                                                                        \
     assert_string_equal(last->name, #OP);                                                                              \
   } while (0)
@@ -249,7 +252,7 @@ static int greedy_kernel(FyLaunch *l) {
   return l->workspace(l, (size_t)1 << 50) ? FY_LAUNCH_OK : FY_LAUNCH_NO_MEMORY;
 }
 
-static void infer_greedy(FyCall *call) {
+static void infer_greedy(FyOpCall *call) {
   const FyArray *a = &call->in[0]->array;
   fy_call_output(call, 0, (FyDType)a->dtype, a->ndim, a->shape);
 }

@@ -333,9 +333,12 @@ static void check_gradients(const GoldenCase *c, const CaseAdapter *adapter, int
 
 // ---- the tests ---------------------------------------------------------------------------------------------------------
 
-static void observe(const FyCall *call) {
+static void observe(FyOpHooks *hooks, const FyOpCall *call) {
+  (void)hooks;
   op_ran[call->op->id] = true;
 }
+
+static FyOpHooks observe_hooks = {.kernel = observe};
 
 static void for_each_case(const char *op, void (*body)(const GoldenCase *, const CaseAdapter *)) {
   const CaseAdapter *adapter = case_adapter(op);
@@ -451,7 +454,7 @@ int main(int argc, char **argv) {
     device = fy_cuda_device(fy_cuda_current_device());
   for (int f = 0; f < FILES; f++)
     golden[f] = golden_read(files[f], &golden_count[f]);
-  fy_call_observer = observe;
+  fy_op_hooks_add(&observe_hooks);
   tests[n++] = named("golden files", "every case has an adapter", test_every_case_has_an_adapter);
   first_alone = argc > 2 && strcmp(argv[2], "--first") == 0;
   char **ops = argv + 2 + first_alone;
