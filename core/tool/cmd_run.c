@@ -131,9 +131,11 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
 static void say_passed(const Verdict *v, const RunOptions *o, const JudgeOptions *options) {
   static Verdict reference; // large
   char path[4096];
-  term_paragraph(stdout, "\n  learnt  ", 10, learnt(o->exercise));
+  term_paragraph(stdout, "\n  learnt  ", 10, o->exercise->after_pass);
   in_root(path, sizeof path, "solutions/%s.%s", o->exercise->id, exercise_extension(o->exercise));
-  judge_answer(&reference, o->exercise, path, options);
+  JudgeOptions counts = *options;
+  counts.counts_only = true;
+  judge_answer(&reference, o->exercise, path, &counts);
   if (reference.status == STATUS_PASS)
     verdict_print_beside(v, &reference);
   verdict_free(&reference);
@@ -218,7 +220,7 @@ static int run_on_each(const RunOptions *o, JudgeOptions *options) {
   return status;
 }
 
-int run_once(const RunOptions *o, const char *own_file) {
+int judge_once(const RunOptions *o, const char *own_file) {
   static Verdict v; // large
   JudgeOptions options = {.seed = o->seed,
                           .replay = o->replay > 0,
@@ -257,5 +259,5 @@ int cmd_run(int argc, char **argv) {
     status = complete(&o, file, sizeof file, argv[0]);
   if (status < 0)
     status = begin_sandbox(argv[0], o.sandbox);
-  return status >= 0 ? status : run_once(&o, file);
+  return status >= 0 ? status : judge_once(&o, file);
 }

@@ -107,7 +107,7 @@ static bool check(Watch *w, const Exercise *e) {
     return false;
   printf("%s", isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "");
   fflush(stdout);
-  w->passed = run_once(&w->run, w->file) == EXIT_PASS;
+  w->passed = judge_once(&w->run, w->file) == EXIT_PASS;
   show_bottom(w);
   return true;
 }

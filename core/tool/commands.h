@@ -55,9 +55,6 @@ int cmd_cut(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-// The learnt sentence of an exercise; its title where it has none.
-const char *learnt(const Exercise *e);
-
 // "there is no option GIVEN", and the one of the command's help that a person may have meant. EXIT_USAGE.
 int no_option(const char *command, const char *given);
 

@@ -17,6 +17,6 @@ typedef struct RunOptions {
 
 int run_parse(int argc, char **argv, RunOptions *o); // an exit status
 // Judges, prints, and remembers a pass of `own_file`, the learner's. An exit status.
-int run_once(const RunOptions *o, const char *own_file);
+int judge_once(const RunOptions *o, const char *own_file);
 
 #endif

@@ -193,10 +193,10 @@ static bool link_program(Answer *a) {
   command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/host_memory.o");
   command_words(&c, HOST_MEMORY_WRAPPED);
   command_word(&c, "%s",
-               kernel ? CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o"
-                      : CONFIG_OBJECTS "/tests/grader/place_tensor.o");
+               kernel ? CONFIG_OBJECTS "/sim/tests/grader/buffers_cuda.o"
+                      : CONFIG_OBJECTS "/tests/grader/buffers_tensor.o");
   command_word(&c, "%s",
-               kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/course.o");
+               kernel ? CONFIG_OBJECTS "/tests/grader/ledger_sim.o" : CONFIG_OBJECTS "/tests/grader/event_trace.o");
   if (kernel)
     command_word(&c, "%s", CONFIG_OBJECTS "/tests/grader/misaligned.o");
   command_word(&c, "%s", CONFIG_LIBRARY);
@@ -211,8 +211,8 @@ static bool take_program(Answer *a) {
   return true;
 }
 
-// For a real GPU: nvcc compiles answer, driver and place_cuda.cu together, without the library, whose simulator would take the
-// place of NVIDIA's runtime. The linker sends the calls that count through place_cuda.cu.
+// For a real GPU: nvcc compiles answer, driver and buffers_cuda.cu together, without the library, whose simulator would take the
+// place of NVIDIA's runtime. The linker sends the calls that count through buffers_cuda.cu.
 static bool build_with_nvcc(Answer *a) {
   Command c = {0};
   char header[512], driver[512];
@@ -228,7 +228,7 @@ static bool build_with_nvcc(Answer *a) {
   include_prototypes(a, &c, header, sizeof header);
   command_word(&c, "%s.cu", a->exercise->id);
   command_word(&c, "%s", driver);
-  command_words(&c, CONFIG_ROOT "/tests/grader/place_cuda.cu " CONFIG_OBJECTS "/tests/grader/child.o " CONFIG_OBJECTS
+  command_words(&c, CONFIG_ROOT "/tests/grader/buffers_cuda.cu " CONFIG_OBJECTS "/tests/grader/child.o " CONFIG_OBJECTS
                                 "/tests/grader/wire.o");
   return answer_run_tool(a, &c, (const char *[2]){header, driver}, NVCC_SECONDS, NULL);
 }

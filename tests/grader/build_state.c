@@ -16,10 +16,10 @@ bool build_is_whole(const char *driver, char *why, size_t bytes) {
                                 CONFIG_OBJECTS "/tests/grader/child.o",
                                 CONFIG_OBJECTS "/tests/grader/wire.o",
                                 CONFIG_OBJECTS "/tests/grader/host_memory.o",
-                                CONFIG_OBJECTS "/tests/grader/place_tensor.o",
+                                CONFIG_OBJECTS "/tests/grader/buffers_tensor.o",
                                 CONFIG_OBJECTS "/tests/grader/ledger_sim.o",
                                 CONFIG_OBJECTS "/tests/grader/misaligned.o",
-                                CONFIG_OBJECTS "/sim/tests/grader/place_cuda.o",
+                                CONFIG_OBJECTS "/sim/tests/grader/buffers_cuda.o",
                                 CONFIG_ROOT "/build/cu2cpp",
                                 driver};
   struct stat own, input;

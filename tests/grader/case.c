@@ -110,8 +110,8 @@ Array *array_negated(Case *c, const Array *a) {
   return negated;
 }
 
-CasePass case_pass(const Case *c) {
-  return c->pass;
+CaseSchedule case_schedule(const Case *c) {
+  return c->schedule;
 }
 
 const char *case_test(const Case *c) {
@@ -246,27 +246,27 @@ const Counts *counts(const Case *c) {
 }
 
 // It came from the answer's process: what does not look like a course is none.
-Course course(const Case *c) {
+EventTrace event_trace(const Case *c) {
   const Array *a = got(c, "#course");
-  if (!a || a->dtype != FY_INT64 || a->shape.rank != 2 || a->shape.size[1] != COURSE_COLUMNS ||
-      a->shape.size[0] > COURSE_MOST)
-    return (Course){0};
-  return (Course){true, a->shape.size[0], (const CourseEntry *)a->i64};
+  if (!a || a->dtype != FY_INT64 || a->shape.rank != 2 || a->shape.size[1] != TRACE_COLUMNS ||
+      a->shape.size[0] > TRACE_MOST)
+    return (EventTrace){0};
+  return (EventTrace){true, a->shape.size[0], (const TraceEntry *)a->i64};
 }
 
-int64_t course_count(const Case *c, CourseKind kind, int device) {
-  Course all = course(c);
+int64_t trace_count(const Case *c, TraceKind kind, int device) {
+  EventTrace all = event_trace(c);
   int64_t found = 0;
   for (int64_t i = 0; i < all.count; i++)
     found += all.entries[i].kind == (int64_t)kind && (device < 0 || all.entries[i].device == device);
   return found;
 }
 
-int64_t course_unfinished(const Case *c) {
-  Course all = course(c);
+int64_t trace_unfinished(const Case *c) {
+  EventTrace all = event_trace(c);
   int64_t found = 0;
   for (int64_t i = 0; i < all.count; i++)
-    found += all.entries[i].kind >= COURSE_KERNEL && all.entries[i].kind <= COURSE_WITHIN && all.entries[i].ran < 0;
+    found += all.entries[i].kind >= TRACE_KERNEL && all.entries[i].kind <= TRACE_WITHIN && all.entries[i].ran < 0;
   return found;
 }
 

@@ -28,7 +28,7 @@ struct Case {
   const Test *test;
   uint64_t seed, random; // where this case's numbers begin, and where they are now
   int devices;
-  CasePass pass;
+  CaseSchedule schedule;
   Message request, reply;
   const struct Inspection *inspection; // of a test with `inspect`; NULL: nobody looked
   Score score;

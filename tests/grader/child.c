@@ -162,8 +162,8 @@ void driver_count(Driver *d) {
     return;
   d->counting = 1;
   ledger_lock();
-  place_count_begin();
-  place_counts(&d->before);
+  buffers_count_begin();
+  buffers_counts(&d->before);
   ledger_open = true;
   ledger_write(LEDGER_BEGIN, d->request.nonce);
   ledger_unlock();
@@ -175,7 +175,7 @@ void driver_stop(Driver *d) {
   d->counting = 2;
   Counts now;
   ledger_lock();
-  place_counts(&now);
+  buffers_counts(&now);
   ledger_write(LEDGER_END, d->request.nonce);
   ledger_open = false;
   ledger_unlock();
@@ -185,8 +185,8 @@ void driver_stop(Driver *d) {
   for (size_t i = 0; i < sizeof now / sizeof(int64_t); i++)
     difference[i] -= before[i];
   child_add(d, 'c', "counts")->counts = now;
-  if (place_count_end)
-    place_count_end(d);
+  if (buffers_count_end)
+    buffers_count_end(d);
 }
 
 // Of an inspected answer (core/inspect), which the `_exit` below would keep from writing. `ferry inspect` wants a file, a test has
@@ -200,12 +200,12 @@ int main(void) {
   sim_crash_tell_addresses();          // answer_lines.c knows what they stand for
   setvbuf(stdout, NULL, _IOLBF, 4096); // what a learner prints is seen up to where it crashes
   read_request(&driver);
-  if (getenv("FERRY_ANSWER_AGAIN")) { // pass.c
+  if (getenv("FERRY_ANSWER_AGAIN")) { // schedule.c
     read_request(&first);
     first.counted_later = true;
     driver.first = &first;
   }
-  place_run(&driver);
+  buffers_run(&driver);
   driver_stop(&driver);
   if (host_memory_check)
     host_memory_check();

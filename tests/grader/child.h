@@ -1,4 +1,4 @@
-// What the two halves of the child share: child.c, and what places arrays (place_tensor.c with the library, place_cuda.cu
+// What the two halves of the child share: child.c, and what places arrays (buffers_tensor.c with the library, buffers_cuda.cu
 // for kernels).
 #ifndef GRADER_CHILD_H
 #define GRADER_CHILD_H
@@ -33,15 +33,15 @@ void ledger_write(uint32_t kind, uint64_t value); // with the lock held; nothing
 void ledger_add(uint32_t kind, uint64_t value);   // takes the lock
 
 // The placing half.
-void place_run(Driver *d);      // drive(d), errors caught and reported
-void place_count_begin(void);   // peaks begin anew
-void place_counts(Counts *now); // since the start
+void buffers_run(Driver *d);      // drive(d), errors caught and reported
+void buffers_count_begin(void);   // peaks begin anew
+void buffers_counts(Counts *now); // since the start
 
 // With the library alone: what the answer has left switched, or open, and its course (course.h).
-__attribute__((weak)) void place_count_end(Driver *d);
-void course_begin(void);
-void course_end(Driver *d);
-void course_waited(void); // the host is about to wait
+__attribute__((weak)) void buffers_count_end(Driver *d);
+void trace_begin(void);
+void trace_end(Driver *d);
+void trace_waited(void); // the host is about to wait
 
 #ifdef __cplusplus
 }

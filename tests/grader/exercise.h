@@ -22,7 +22,7 @@
 #ifndef GRADER_EXERCISE_H
 #define GRADER_EXERCISE_H
 
-#include "course.h"
+#include "event_trace.h"
 #include "wire.h"
 #include <stdbool.h>
 
@@ -51,7 +51,7 @@ typedef struct Test {
   void (*ask)(Case *c);
   void (*judge)(Case *c);
   int devices;     // how many CUDA devices it needs; 0 and 1: one. With fewer it is left out, and the report says so
-  int passes;      // in how many of its exercise's ways it is run (pass.c); 0: in all
+  int schedules;   // in how many of its exercise's ways it is run (schedule.c); 0: in all
   int at_most;     // with so many of the devices that there are, where they are simulated; 0: with all
   bool no_cuda;    // the answer is run as on a machine without CUDA
   bool may_refuse; // that the runtime refuses a launch is part of the task, and no mistake by itself
@@ -71,12 +71,13 @@ enum { MAX_TESTS = 24, MAX_HINTS = 8, MAX_FUNCTIONS = 8 };
 typedef struct Exercise {
   const char *id;                       // "NN_slug", the name of its files
   const char *title;                    // one line
+  const char *after_pass;               // one sentence, shown after a pass: what the learner has just used
   const char *kind;                     // "write", "find the bug" or "kernel"
   int chapter;                          // whose lesson it belongs to
   const char *lesson;                   // "docs/03_tensor_moves.md#to-device"
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
-  bool streams;                         // what it queues in streams is run in several ways: case_pass
+  bool streams;                         // what it queues in streams is run in several ways: case_schedule
   bool asked; // its driver, or the library, asks whether work is done, which is not to get it done
   bool open;  // handed out right, and slow: it is worth points only when all tests pass
   Test tests[MAX_TESTS];
@@ -146,14 +147,14 @@ const Counts *counts(const Case *c); // what the library counted between driver_
 
 // What was done between driver_count and driver_stop, entry by entry. Not known on a real GPU, where nobody tells: then it has no
 // entries, and what is judged by it is not judged.
-typedef struct Course {
+typedef struct EventTrace {
   bool known;
   int64_t count;
-  const CourseEntry *entries;
-} Course;
-Course course(const Case *c);
-int64_t course_count(const Case *c, CourseKind kind, int device); // entries of that kind; device -1: on any
-int64_t course_unfinished(const Case *c);                         // what had not run when counting ended
+  const TraceEntry *entries;
+} EventTrace;
+EventTrace event_trace(const Case *c);
+int64_t trace_count(const Case *c, TraceKind kind, int device); // entries of that kind; device -1: on any
+int64_t trace_unfinished(const Case *c);                        // what had not run when counting ended
 
 // Each returns whether it held. The first that does not is what the learner sees; none prints more than one element.
 
@@ -251,22 +252,22 @@ bool is_of_another_turn(const Case *c, const Array *planes, const Array *items);
 bool refused_empty_grid(
     const Case *c); // for having no blocks: where there is work, a number of them that was rounded down
 
-// The ways in which an answer is run, one after the other up to the first that fails (pass.c). A kernel: in PASS_THREADS_DOWN and
+// The ways in which an answer is run, one after the other up to the first that fails (schedule.c). A kernel: in PASS_THREADS_DOWN and
 // PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
 // which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs; in PASS_AGAIN on what the
 // function left behind when it was called before. Work in streams (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or
 // PASS_DELAYED is done too early, or not waited for.
-typedef enum CasePass {
-  PASS_IN_ORDER,
-  PASS_THREADS_DOWN,
-  PASS_WITHIN_BLOCKS,
-  PASS_BLOCKS_DOWN,
-  PASS_BETWEEN_BLOCKS,
-  PASS_AGAIN,
-  PASS_OTHERS_AHEAD,
-  PASS_DELAYED
-} CasePass;
-CasePass case_pass(const Case *c);
+typedef enum CaseSchedule {
+  SCHEDULE_IN_ORDER,
+  SCHEDULE_THREADS_DOWN,
+  SCHEDULE_WITHIN_BLOCKS,
+  SCHEDULE_BLOCKS_DOWN,
+  SCHEDULE_BETWEEN_BLOCKS,
+  SCHEDULE_AGAIN,
+  SCHEDULE_OTHERS_AHEAD,
+  SCHEDULE_DELAYED
+} CaseSchedule;
+CaseSchedule case_schedule(const Case *c);
 
 // What the simulator said of a kernel that went wrong names one of the mistakes below. First in `judge`, since it is evidence.
 void suspect_faults(Case *c);

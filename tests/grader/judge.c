@@ -6,7 +6,7 @@
 #include "case.h"
 #include "host_memory.h"
 #include "inspect/report/inspection.h"
-#include "pass.h"
+#include "schedule.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -129,13 +129,13 @@ static void forget_replies(void) {
 
 // Right as it comes, and wrong where nothing but the order is another: that is what is wrong, whichever it is. Of blocks it may be a
 // race as well as an order that was taken for granted.
-static const Mistake *mistake_of_pass(const Case *c) {
-  switch (*got_error(c) ? PASS_IN_ORDER : c->pass) {
-  case PASS_THREADS_DOWN:
-  case PASS_WITHIN_BLOCKS:
+static const Mistake *mistake_of_schedule(const Case *c) {
+  switch (*got_error(c) ? SCHEDULE_IN_ORDER : c->schedule) {
+  case SCHEDULE_THREADS_DOWN:
+  case SCHEDULE_WITHIN_BLOCKS:
     return &RACE;
-  case PASS_OTHERS_AHEAD:
-  case PASS_DELAYED:
+  case SCHEDULE_OTHERS_AHEAD:
+  case SCHEDULE_DELAYED:
     return &STREAMS_APART;
   default:
     return NULL;
@@ -156,10 +156,10 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
   guard_check(c, "judged");
   case_judge(c);
   guard_check(c, "");
-  const Mistake *of_pass = c->inspection ? NULL : mistake_of_pass(c);
-  if (of_pass && c->failed && (!c->mistake || c->mistake == c->fallback))
-    c->mistake = of_pass; // what is left unwritten in this order alone was written too late
-  if (c->failed && c->pass == PASS_AGAIN)
+  const Mistake *of_schedule = c->inspection ? NULL : mistake_of_schedule(c);
+  if (of_schedule && c->failed && (!c->mistake || c->mistake == c->fallback))
+    c->mistake = of_schedule; // what is left unwritten in this order alone was written too late
+  if (c->failed && c->schedule == SCHEDULE_AGAIN)
     c->mistake =
         &FIRST_CALL_ALONE; // in all else it is the first pass, which was right: whatever fits the result, this is why
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;
@@ -189,7 +189,7 @@ static const Mistake *mistake_of(const Case *c, const SandboxResult *r, Status s
 typedef struct Run {
   Case c; // large
   SandboxResult r;
-  const Pass *pass;
+  const Schedule *schedule;
   Status status;
 } Run;
 
@@ -214,26 +214,27 @@ static void add_request(Case *c, uint8_t **request, size_t *bytes) {
 // For the call before, in PASS_AGAIN.
 static void add_first_request(const Case *c, uint8_t **request, size_t *bytes) {
   static Case first; // large
-  case_begin(&first, c->exercise, pass_first_test(c->exercise, c->test), c->seed, c->devices);
+  case_begin(&first, c->exercise, schedule_first_test(c->exercise, c->test), c->seed, c->devices);
   add_request(&first, request, bytes);
   case_free(&first);
 }
 
-static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
-  PassSettings settings;
+static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise *e, int devices,
+                      const Schedule *schedule) {
+  ScheduleSettings settings;
   size_t bytes = 0;
   Case *c = &run->c;
   uint8_t *request = NULL;
   case_begin(c, e, v->test, v->seed, devices);
-  c->pass = pass->is;
+  c->schedule = schedule->is;
   add_request(c, &request, &bytes);
-  if (pass->is == PASS_AGAIN)
+  if (schedule->is == SCHEDULE_AGAIN)
     add_first_request(c, &request, &bytes);
-  run->pass = pass;
+  run->schedule = schedule;
   if (v->test->scored)
-    pass_scored_settings(&settings, v->test->scored, a->mix);
+    schedule_scored_settings(&settings, v->test->scored, a->mix);
   else
-    pass_settings(&settings, pass, v->seed);
+    schedule_settings(&settings, schedule, v->seed);
   run->r = answer_run(a, request, bytes, devices, v->test->no_cuda, settings.list);
   if (run->r.end != SANDBOX_NOT_STARTED)
     a->protections &= run->r.protections;
@@ -252,7 +253,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   if (v->status != STATUS_PASS) {
     run->r.output = answer_name_lines(a, run->r.output);
-    report_write(v, a, &run->c, &run->r, run->pass);
+    report_write(v, a, &run->c, &run->r, run->schedule);
   }
   return v->status == STATUS_PASS;
 }
@@ -263,9 +264,9 @@ static void run_free(Run *run, TestVerdict *v) {
   case_free(&run->c);
 }
 
-static bool run_once(TestVerdict *v, Answer *a, const Exercise *e, int devices, const Pass *pass) {
+static bool run_schedule(TestVerdict *v, Answer *a, const Exercise *e, int devices, const Schedule *schedule) {
   static Run run;
-  run_begin(&run, v, a, e, devices, pass);
+  run_begin(&run, v, a, e, devices, schedule);
   bool passed = run_end(&run, v, a);
   run_free(&run, v);
   return passed;
@@ -310,10 +311,10 @@ static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int de
   Inspection i = {.title = a->title, .source = a->source, .text = a->text};
   if (v->test->scored && !answer_find_mix(a))
     return false;
-  run_begin(&runs[0], v, a, e, devices, &inspected_passes[0]);
+  run_begin(&runs[0], v, a, e, devices, &inspected_schedules[0]);
   int count = runs[0].c.replied && !v->test->scored ? 2 : 1; // the time is counted in ascending order
   if (count == 2)
-    run_begin(&runs[1], v, a, e, devices, &inspected_passes[1]);
+    run_begin(&runs[1], v, a, e, devices, &inspected_schedules[1]);
   bool good = inspect_runs(&i, runs, count, a);
   for (int n = 0; n < count; n++) {
     if (good && (n == 0 || v->status == STATUS_PASS))
@@ -341,9 +342,10 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   v->report = report_shown(v->report);
 }
 
-static void run_passes(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
-  const PassList list = passes_of(e, v->test, a->real_gpu);
-  for (int i = 0; i < list.count && run_once(v, a, e, devices, &list.passes[i]); i++)
+static void run_schedules(TestVerdict *v, Answer *a, const Exercise *e, int devices, bool counts_only) {
+  const ScheduleList list = schedules_of(e, v->test, a->real_gpu);
+  const int count = counts_only ? 1 : list.count;
+  for (int i = 0; i < count && run_schedule(v, a, e, devices, &list.schedules[i]); i++)
     continue;
   forget_replies();
 }
@@ -359,10 +361,13 @@ void judge_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions
     devices = v->test->devices; // simulated ones cost nothing: what shows on several is never left out for want of them
   if (!a->real_gpu && v->test->at_most && v->test->at_most < devices)
     devices = v->test->at_most;
-  if (test_is_inspected(v->test) && kernel)
+  const bool inspected = test_is_inspected(v->test) && kernel;
+  if (inspected && o->counts_only)
+    v->status = STATUS_SKIPPED;
+  else if (inspected)
     run_inspected(v, a, e, devices);
   else
-    run_passes(v, a, e, devices);
+    run_schedules(v, a, e, devices, o->counts_only);
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

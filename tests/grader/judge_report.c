@@ -98,7 +98,7 @@ char *report_shown(char *text) {
   return plain;
 }
 
-void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Pass *pass) {
+void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Schedule *schedule) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
   if (!t.at)
@@ -106,11 +106,11 @@ void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxR
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  given: %s\n", asked);
-  if (pass->is == PASS_AGAIN)
-    say(&t, "  %s; the first time with the inputs of \"%s\"\n", pass->says,
-        pass_first_test(c->exercise, c->test)->name);
-  else if (pass->says)
-    say(&t, "  %s\n", pass->says);
+  if (schedule->is == SCHEDULE_AGAIN)
+    say(&t, "  %s; the first time with the inputs of \"%s\"\n", schedule->says,
+        schedule_first_test(c->exercise, c->test)->name);
+  else if (schedule->says)
+    say(&t, "  %s\n", schedule->says);
   if (c->replied)
     say_finding(&t, c);
   else

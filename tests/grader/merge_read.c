@@ -101,9 +101,9 @@ static bool adds_up(const Json *json, const Verdict *v) {
   const Json *score = json_get(json, "score", JSON_NUMBER), *none = json_get(json, "score", JSON_NULL);
   bool scored =
       v->status == STATUS_GRADER_ERROR ? none != NULL : score && fabs(score->number - verdict_score(v)) < 0.0001;
-  bool pass = v->status == STATUS_PASS;
+  bool schedule = v->status == STATUS_PASS;
   return scored && passed == v->passed && skipped == v->skipped &&
-         pass == (passed > 0 && passed + skipped == v->test_count);
+         schedule == (passed > 0 && passed + skipped == v->test_count);
 }
 
 // NULL, or what is wrong with it.

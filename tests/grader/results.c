@@ -122,14 +122,14 @@ void write_json(const Grading *g, Text *t) {
 // ---- Gradescope --------------------------------------------------------------------------------------------------------
 
 static void gradescope_test(Text *t, const Verdict *v, const TestVerdict *test, double worth) {
-  bool pass = test->status == STATUS_PASS;
+  bool schedule = test->status == STATUS_PASS;
   text_add(t, "    {\"name\": ");
   Text name = {0};
   text_add(&name, "%s: %s", v->exercise->id, test->test->name);
   text_json(t, name.at);
   text_free(&name);
-  text_add(t, ", \"score\": %.9f, \"max_score\": %.9f, \"status\": \"%s\", \"output\": ", pass ? worth : 0, worth,
-           pass ? "passed" : "failed");
+  text_add(t, ", \"score\": %.9f, \"max_score\": %.9f, \"status\": \"%s\", \"output\": ", schedule ? worth : 0, worth,
+           schedule ? "passed" : "failed");
   Text output = {0};
   text_add(&output, "%s\n%s%s", status_name(test->status), v->report ? v->report : "",
            test->report ? test->report : "");

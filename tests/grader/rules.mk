@@ -3,7 +3,7 @@
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and
 # judges them is in test_replies there, too.
 
-GRADER_CHILD := $(addprefix tests/grader/,child.c host_memory.c place_tensor.c course.c ledger_sim.c misaligned.c play_count.c)
+GRADER_CHILD := $(addprefix tests/grader/,child.c host_memory.c buffers_tensor.c event_trace.c ledger_sim.c misaligned.c play_count.c)
 GRADER_C := $(TOOL_C) $(filter-out $(GRADER_CHILD),$(filter-out tests/grader/test_%,$(wildcard tests/grader/*.c)))
 CHECK_C := $(filter tests/hidden/%/check.c,$(SOURCES))
 DRIVER_C := $(filter tests/hidden/%/driver.c,$(SOURCES))
@@ -48,7 +48,7 @@ $(GRADER_OBJ) $(GRADER_CU_OBJ): private CPPFLAGS += -Itests/grader -I$(B)/includ
 # A test names what it needs and leaves the rest of its fields out.
 $(patsubst %.c,$(B)/%.o,$(CHECK_C)): private CFLAGS += -Wno-missing-field-initializers
 # These run with every answer.
-JUDGING := $(patsubst %.c,$(B)/%.o,$(CHECK_C)) $(patsubst %,$(B)/tests/grader/%.o,case expect expect_inspect course wire)
+JUDGING := $(patsubst %.c,$(B)/%.o,$(CHECK_C)) $(patsubst %,$(B)/tests/grader/%.o,case expect expect_inspect event_trace wire)
 $(JUDGING): private CFLAGS += $(if $(SANITIZE),,-O2)
 
 tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))

@@ -184,6 +184,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "10_made_there",
     .title = "Made where it is needed",
+    .after_pass = "A tensor that is made on its device needs no copy to get there.",
     .kind = "write",
     .chapter = 3,
     .lesson = "docs/03_tensor_moves.md#made-there-in-the-first-place",

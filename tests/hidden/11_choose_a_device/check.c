@@ -376,6 +376,7 @@ static void judge_with_described(Case *c) {
 EXERCISE = {
     .id = "11_choose_a_device",
     .title = "Choose a device",
+    .after_pass = "The device is chosen once, from what there is, and the rest of the program runs anywhere.",
     .kind = "write",
     .chapter = 2,
     .lesson = "docs/02_device_check.md#choosing-once-at-the-start",

@@ -404,6 +404,7 @@ static void judge_rounded(Case *c) {
 EXERCISE = {
     .id = "12_tensor_operations",
     .title = "One product, two devices",
+    .after_pass = "An operation runs where its operands are; results on two devices meet after one copy.",
     .kind = "write",
     .chapter = 3,
     .lesson = "docs/03_tensor_moves.md#todevice",

@@ -253,6 +253,7 @@ static void judge_current(Case *c) {
 EXERCISE = {
     .id = "13_move_a_model",
     .title = "A model on its device",
+    .after_pass = "Moving a module moves every parameter and buffer that it has registered, and its children's.",
     .kind = "write",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#a-model-of-ones-own",

@@ -264,7 +264,7 @@ static int64_t fewest_sharing(const Case *c) {
 static int64_t idlest_share(const Case *c) {
   int64_t most = 0, least = INT64_MAX;
   for (int i = 0; i < case_devices(c); i++) {
-    int64_t kernels = course_count(c, COURSE_KERNEL, i);
+    int64_t kernels = trace_count(c, TRACE_KERNEL, i);
     most = kernels > most ? kernels : most;
     least = kernels > 0 && kernels < least ? kernels : least;
   }
@@ -275,7 +275,7 @@ static int64_t idlest_share(const Case *c) {
 static int64_t computing(const Case *c) {
   int64_t found = 0;
   for (int i = 0; i < case_devices(c); i++)
-    found += course_count(c, COURSE_KERNEL, i) > 0;
+    found += trace_count(c, TRACE_KERNEL, i) > 0;
   return found;
 }
 
@@ -321,7 +321,7 @@ static void judge_gradients(Case *c, const Pooled *p, const char *device) {
 
 static void judge(Case *c) {
   const char *device = case_devices(c) > 0 ? "cuda:0" : "cpu";
-  int64_t least = fewest_sharing(c), working = course(c).known ? computing(c) : got_count(c, "working");
+  int64_t least = fewest_sharing(c), working = event_trace(c).known ? computing(c) : got_count(c, "working");
   int64_t rows = given(c, "x")->shape.size[0], most = rows < case_devices(c) ? rows : case_devices(c);
   suspects(c);
   if (isnan(got_number(c, "parameters"))) {
@@ -361,6 +361,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "14_several_gpus",
     .title = "One network, all GPUs",
+    .after_pass = "Data parallelism splits the batch, not the model: a replica sees some of the rows.",
     .kind = "write",
     .chapter = 6,
     .lesson = "docs/06_several_gpus.md#a-convolutional-network",

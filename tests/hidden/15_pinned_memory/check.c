@@ -183,21 +183,21 @@ static bool judge_again(Case *c, int count) {
 // Was a wait the last thing that happened?
 // It waited for an event, and that was recorded before the last copy was queued.
 static bool event_before_copy(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t recorded = -1, copy = -1;
   for (int64_t i = 0; i < all.count; i++) {
-    recorded = all.entries[i].kind == COURSE_RECORD ? i : recorded;
-    copy = all.entries[i].kind == COURSE_IN ? i : copy;
+    recorded = all.entries[i].kind == TRACE_RECORD ? i : recorded;
+    copy = all.entries[i].kind == TRACE_IN ? i : copy;
   }
   return recorded >= 0 && recorded < copy;
 }
 
 static bool waited_last(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t wait = -1, copy = -1;
   for (int64_t i = 0; i < all.count; i++) {
-    wait = all.entries[i].kind == COURSE_WAIT || all.entries[i].kind == COURSE_QUERY ? i : wait;
-    copy = all.entries[i].kind == COURSE_IN ? i : copy;
+    wait = all.entries[i].kind == TRACE_WAIT || all.entries[i].kind == TRACE_QUERY ? i : wait;
+    copy = all.entries[i].kind == TRACE_IN ? i : copy;
   }
   return wait > copy;
 }
@@ -208,10 +208,10 @@ static void judge_costs(Case *c, int count) {
   for (int i = 0; i < count; i++)
     all_pinned &= (batch_at(c, "batch", i)->flags & ARRAY_PINNED) != 0;
   const bool none = !all_pinned && got_number(c, "pinned in load_all") == 0;
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t ordinary = 0;
   for (int64_t i = 0; i < all.count; i++)
-    ordinary += all.entries[i].kind == COURSE_IN && all.entries[i].number != 1;
+    ordinary += all.entries[i].kind == TRACE_IN && all.entries[i].number != 1;
   expect_at_most(c, "copies from host to device", n->host_to_device, count, &ROW_BY_ROW);
   if (n->device_to_device == 0)
     expect_at_least(c, "copies from host to device", n->host_to_device, count, &JOINED);
@@ -219,7 +219,7 @@ static void judge_costs(Case *c, int count) {
   expect_exactly(c, "copies from memory that is not pinned", ordinary, 0, none ? &PAGEABLE : &NOT_USED);
   expect_at_least(c, "synchronisations", n->synchronizations, 1, &NOBODY_WAITED);
   expect_at_most(c, "synchronisations", n->synchronizations, 1, none ? &PAGEABLE : &EACH_WAITED);
-  expect_exactly(c, "copies that had not arrived on return", course_unfinished(c), 0,
+  expect_exactly(c, "copies that had not arrived on return", trace_unfinished(c), 0,
                  waited_last(c) && !event_before_copy(c) ? &WAITED_ELSEWHERE : &WAITED_EARLY);
 }
 
@@ -246,6 +246,7 @@ static void judge_load(Case *c) {
 EXERCISE = {
     .id = "15_pinned_memory",
     .title = "Batches through pinned memory",
+    .after_pass = "A copy from pinned memory goes on after the call; one wait at the end serves all of them.",
     .kind = "write",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived",

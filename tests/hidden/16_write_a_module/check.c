@@ -294,6 +294,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "16_write_a_module",
     .title = "A module of one's own",
+    .after_pass = "What is registered is moved, saved and trained with the module; a plain pointer is not.",
     .kind = "write",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",

@@ -214,7 +214,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "first loss", want.losses[0], 1e-5) || !expect_array(c, "weight", want.weight, 1e-5) ||
       !expect_array(c, "bias", want.bias, 1e-5) || !expect_array(c, "second loss", want.losses[1], 1e-5))
     return;
-  expect_exactly(c, "steps of an optimizer", course_count(c, COURSE_STEP, -1), 0, &BY_OPTIMIZER);
+  expect_exactly(c, "steps of an optimizer", trace_count(c, TRACE_STEP, -1), 0, &BY_OPTIMIZER);
   expect_device(c, "weight", device, &ON_HOST);
   expect_device(c, "first loss", device, &WAITED);
   expect_that(c, is_cleared(got(c, "weight.grad")) && is_cleared(got(c, "bias.grad")), &ACCUMULATED,
@@ -230,6 +230,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "17_training_step",
     .title = "One training step by hand",
+    .after_pass = "A step is forward, backward, and a change of the parameters that no graph records.",
     .kind = "write",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#training-steps",

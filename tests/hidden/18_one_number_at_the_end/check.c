@@ -246,6 +246,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "18_one_number_at_the_end",
     .title = "One number at the end",
+    .after_pass = "Every number that is fetched is a wait; a total kept on the device is fetched once.",
     .kind = "write",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#waiting-in-a-loop",
@@ -262,10 +263,10 @@ EXERCISE = {
               {"data with gaps", ask_gaps, .judge = judge},
               {"whole batches only", ask_whole, .judge = judge},
               {"called without recording", ask_not_recording, .judge = judge},
-              {"a model in evaluation mode", ask_evaluation, .judge = judge, .passes = 1},
-              {"a child in evaluation mode", ask_child, .judge = judge, .passes = 1},
-              {"a child in training mode", ask_child_training, .judge = judge, .passes = 1},
-              {"a child's child in evaluation mode", ask_grandchild, .judge = judge, .passes = 1},
+              {"a model in evaluation mode", ask_evaluation, .judge = judge, .schedules = 1},
+              {"a child in evaluation mode", ask_child, .judge = judge, .schedules = 1},
+              {"a child in training mode", ask_child_training, .judge = judge, .schedules = 1},
+              {"a child's child in evaluation mode", ask_grandchild, .judge = judge, .schedules = 1},
               {"less than one batch", ask_short, .judge = judge},
               {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
 };

@@ -273,6 +273,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "19_cpu_against_gpu",
     .title = "A CPU against a GPU, timed right",
+    .after_pass = "A fair time has a warm-up, waits for the device, and is the middle one of several.",
     .kind = "write",
     .chapter = 4,
     .lesson = CARE,

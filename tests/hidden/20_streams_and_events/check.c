@@ -143,12 +143,12 @@ typedef struct Places {
 } Places;
 
 static Places places_of(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Places p = {-1, -1, -1, -1, 0, got_count(c, "copying"), got_count(c, "computing"), false, false, false};
   for (int64_t i = 0; i < all.count; i++) {
-    const CourseEntry *e = &all.entries[i];
-    bool computes = e->kind == COURSE_KERNEL || e->kind == COURSE_WITHIN;
-    if (e->kind == COURSE_IN) {
+    const TraceEntry *e = &all.entries[i];
+    bool computes = e->kind == TRACE_KERNEL || e->kind == TRACE_WITHIN;
+    if (e->kind == TRACE_IN) {
       p.copy = i;
       p.copy_elsewhere |= e->stream != p.copying;
     }
@@ -157,29 +157,29 @@ static Places places_of(const Case *c) {
       p.last_kernel = i;
       p.kernel_elsewhere |= e->stream != p.computing;
     }
-    p.kernel_on_copying |= (computes || e->kind == COURSE_FILL) && e->stream == p.copying;
-    if (e->kind == COURSE_WAIT)
+    p.kernel_on_copying |= (computes || e->kind == TRACE_FILL) && e->stream == p.copying;
+    if (e->kind == TRACE_WAIT)
       p.wait = i;
-    p.waits_before_kernel += p.first_kernel < 0 && (e->kind == COURSE_WAIT || e->kind == COURSE_QUERY);
+    p.waits_before_kernel += p.first_kernel < 0 && (e->kind == TRACE_WAIT || e->kind == TRACE_QUERY);
   }
   return p;
 }
 
 // The last record of an event before entry `end`.
-static int64_t recorded(const Course *all, int64_t event, int64_t end) {
+static int64_t recorded(const EventTrace *all, int64_t event, int64_t end) {
   for (int64_t i = end - 1; i >= 0; i--)
-    if (all->entries[i].kind == COURSE_RECORD && all->entries[i].number == event)
+    if (all->entries[i].kind == TRACE_RECORD && all->entries[i].number == event)
       return i;
   return -1;
 }
 
 // The last time that was asked for and is what the answer stored, times `factor`.
 static int64_t asked_for(const Case *c, double factor) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   double milliseconds = got_number(c, "milliseconds");
   for (int64_t i = all.count - 1; i >= 0; i--)
-    if (all.entries[i].kind == COURSE_ELAPSED && fabs((double)all.entries[i].result * 1e-6 * factor - milliseconds) <=
-                                                     1e-6 * fmax(1e-6, fabs(milliseconds)) + 1e-6 * factor)
+    if (all.entries[i].kind == TRACE_ELAPSED && fabs((double)all.entries[i].result * 1e-6 * factor - milliseconds) <=
+                                                    1e-6 * fmax(1e-6, fabs(milliseconds)) + 1e-6 * factor)
       return i;
   return -1;
 }
@@ -191,17 +191,17 @@ static bool judge_streams(Case *c, const Places *p) {
 }
 
 // Was all that came before entry `end` on the stream `computing` done when entry `asked` was made?
-static bool was_done(const Course *all, int64_t computing, int64_t end, int64_t asked) {
+static bool was_done(const EventTrace *all, int64_t computing, int64_t end, int64_t asked) {
   for (int64_t i = 0; i < end; i++) {
-    const CourseEntry *e = &all->entries[i];
-    if (e->kind <= COURSE_WITHIN && e->stream == computing && (e->ran < 0 || e->ran > asked))
+    const TraceEntry *e = &all->entries[i];
+    if (e->kind <= TRACE_WITHIN && e->stream == computing && (e->ran < 0 || e->ran > asked))
       return false;
   }
   return true;
 }
 
 static void judge_time(Case *c, const Places *p) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t asked = asked_for(c, 1), seconds = asked_for(c, 1e-3);
   if (!expect_that(c, asked >= 0, seconds >= 0 ? &SECONDS : &NOT_MEASURED,
                    "milliseconds: it is not what fy_event_elapsed_time returned"))
@@ -210,7 +210,7 @@ static void judge_time(Case *c, const Places *p) {
           end = recorded(&all, all.entries[asked].other, asked);
   int64_t waits = -1;
   for (int64_t i = 0; i < p->first_kernel; i++)
-    waits = all.entries[i].kind == COURSE_WAIT_EVENT && all.entries[i].stream == p->computing ? i : waits;
+    waits = all.entries[i].kind == TRACE_WAIT_EVENT && all.entries[i].stream == p->computing ? i : waits;
   if (!expect_that(c, begin >= 0 && end >= 0, &NOT_MEASURED, "milliseconds: its events were not recorded"))
     return;
   if (!expect_that(c, begin != end, &OTHER_TIME, "milliseconds: both events are the same") ||
@@ -225,25 +225,25 @@ static void judge_time(Case *c, const Places *p) {
               "the time was asked for before the product was done");
 }
 
-static void judge_course(Case *c) {
+static void judge_trace(Case *c) {
   Places p = places_of(c);
   if (!judge_streams(c, &p) ||
       !expect_exactly(c, "waits before the product was queued", p.waits_before_kernel, 0, &HOST_WAITS))
     return;
   judge_time(c, &p);
-  expect_exactly(c, "pieces of work that were not done on return", course_unfinished(c), 0, &NOBODY_WAITS);
+  expect_exactly(c, "pieces of work that were not done on return", trace_unfinished(c), 0, &NOBODY_WAITS);
 }
 
 // Was `computing` told to wait for anything behind the copy?
-static bool ordered(const Course *all, const Places *p) {
+static bool ordered(const EventTrace *all, const Places *p) {
   for (int64_t i = p->copy; i < p->first_kernel; i++)
-    if (all->entries[i].kind == COURSE_WAIT_EVENT && all->entries[i].stream == p->computing)
+    if (all->entries[i].kind == TRACE_WAIT_EVENT && all->entries[i].stream == p->computing)
       return true;
   return false;
 }
 
 static void suspects(Case *c, bool second) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Places p = places_of(c);
   bool came = got(c, "result") != NULL, called_before = got_number(c, "called before") == 1;
   // Who records on another GPU's stream by mistake fails in the first call, on the second GPU.
@@ -264,13 +264,13 @@ static void suspects(Case *c, bool second) {
   suspect_array(c, "result", product(c, "old batch", "weight"), &WRONG_COPY_STREAM);
   suspect_array(c, "result", product(c, "batch", "old weight"), &WRONG_COMPUTE_STREAM);
   suspect_array(c, "result", product(c, "old batch", "old weight"), &WRONG_COMPUTE_STREAM);
-  if (came && case_pass(c) != PASS_IN_ORDER)
+  if (came && case_schedule(c) != SCHEDULE_IN_ORDER)
     suspect_array(c, "result", overwritten(c), &OTHERS_MEMORY);
   if (!came || !all.known || p.copy < 0 || p.first_kernel < 0)
     return;
   int64_t copied = all.entries[p.copy].ran, computed = all.entries[p.first_kernel].ran, last_record = -1;
   for (int64_t i = 0; i < all.count; i++)
-    last_record = all.entries[i].kind == COURSE_RECORD ? i : last_record;
+    last_record = all.entries[i].kind == TRACE_RECORD ? i : last_record;
   suspect_that(c, computed >= 0 && (copied < 0 || copied > computed || p.copy > p.first_kernel), &NO_WAIT);
   suspect_that(c, computed >= 0 && !ordered(&all, &p), &NO_WAIT);
   suspect_that(c, computed < 0, last_record < p.first_kernel ? &OTHER_TIME : &NOBODY_WAITS);
@@ -287,10 +287,10 @@ static void judge(Case *c) {
                 : strcmp(got_device(c, "result"), "cpu") == 0 ? &FETCHED
                                                               : &FIRST_GPU);
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 1, &SEVERAL_COPIES);
-  if (course(c).known)
-    judge_course(c);
+  if (event_trace(c).known)
+    judge_trace(c);
   expect_at_least(c, "times the host waited", counts(c)->synchronizations, 1,
-                  course(c).known && !isnan(milliseconds) ? &POLLED : &NOBODY_WAITS);
+                  event_trace(c).known && !isnan(milliseconds) ? &POLLED : &NOBODY_WAITS);
   expect_at_most(c, "times the host waited", counts(c)->synchronizations, 1, &HOST_WAITS);
   expect_that(c, !isnan(milliseconds), &NOT_MEASURED, "milliseconds: nothing was stored");
   expect_that(c, !(milliseconds < 0), &BACKWARDS, "milliseconds: below 0");
@@ -301,6 +301,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "20_streams_and_events",
     .title = "Two streams and an event between them",
+    .after_pass = "Streams run side by side, and an event makes one wait for what another has done.",
     .kind = "write",
     .chapter = 4,
     .lesson = "docs/04_benchmarks.md#the-devices-own-clock",

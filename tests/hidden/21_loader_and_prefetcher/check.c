@@ -321,16 +321,16 @@ typedef struct Order {
 } Order;
 
 static Order order_of(Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Order order = {0};
   int64_t copies = 0, streams[2] = {-1, -1}; // of the first copy and of the last kernel
   for (int64_t i = 0; i < all.count; i++) {
-    const CourseEntry *e = &all.entries[i];
-    if (e->kind == COURSE_IN) {
+    const TraceEntry *e = &all.entries[i];
+    if (e->kind == TRACE_IN) {
       streams[0] = copies == 0 ? e->stream : streams[0];
       if (++copies % 2 == 0 && copies / 2 <= MAX_BATCHES)
         order.kernels_before[copies / 2 - 1] = order.kernels;
-    } else if (e->kind == COURSE_KERNEL && copies >= 2) {
+    } else if (e->kind == TRACE_KERNEL && copies >= 2) {
       order.kernels++;
       streams[1] = e->stream;
     }
@@ -354,21 +354,21 @@ static void judge_order(Case *c) {
 
 // How often a stream that computes, or one that does not, was told to wait.
 static int64_t waits_of(Case *c, bool computes) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t waits = 0, last = -1;
   for (int64_t i = 0; i < all.count; i++)
-    last = all.entries[i].kind == COURSE_KERNEL ? all.entries[i].stream : last;
+    last = all.entries[i].kind == TRACE_KERNEL ? all.entries[i].stream : last;
   for (int64_t i = 0; i < all.count; i++)
-    waits += all.entries[i].kind == COURSE_WAIT_EVENT && (all.entries[i].stream == last) == computes;
+    waits += all.entries[i].kind == TRACE_WAIT_EVENT && (all.entries[i].stream == last) == computes;
   return waits;
 }
 
 // Kernels on another stream than the one that was current.
 static int64_t kernels_elsewhere(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t count = 0, computing = got_count(c, "computing");
   for (int64_t i = 0; i < all.count; i++)
-    count += all.entries[i].kind == COURSE_KERNEL && all.entries[i].stream != computing;
+    count += all.entries[i].kind == TRACE_KERNEL && all.entries[i].stream != computing;
   return count;
 }
 
@@ -392,7 +392,7 @@ static void judge_loop(Case *c) {
   double epochs = got_number(c, "epochs");
   expect_that(c, epochs == 1, epochs < 0 ? &EPOCH_RESET : NULL,
               "the loader's next epoch was number 3, and is to be number 4 now: it is number %g", 3 + epochs);
-  if (course(c).known)
+  if (event_trace(c).known)
     judge_order(c);
   expect_exactly(c, "kernels on another stream than the current one", kernels_elsewhere(c), 0, &ELSEWHERE);
   Array *twice = sums_of(c, true);
@@ -462,6 +462,7 @@ static void judge_two_epochs(Case *c) {
 EXERCISE = {
     .id = "21_loader_and_prefetcher",
     .title = "A loader, and batches that arrive ahead",
+    .after_pass = "A prefetcher brings the next batch while the device works on this one.",
     .kind = "write",
     .chapter = 8,
     .lesson = "docs/08_data_pipeline.md#waiting-against-prefetching",

@@ -245,6 +245,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "22_which_limit_holds",
     .title = "Which limit holds",
+    .after_pass = "Operations per byte, against the machine's balance, say whether memory or arithmetic limits.",
     .kind = "write",
     .chapter = 1,
     .lesson = TWO_KINDS,

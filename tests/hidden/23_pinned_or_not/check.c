@@ -224,14 +224,14 @@ static bool judge_model(Case *c, const int64_t *order) {
 
 // In the course: the copies to the device of the first epoch, and those of the second.
 static void judge_copies(Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t copies = 0, pinned[2] = {0}, waits = 0, half = 2 * batches_of(c);
   for (int64_t i = 0; i < all.count; i++) {
-    if (all.entries[i].kind == COURSE_IN) {
+    if (all.entries[i].kind == TRACE_IN) {
       pinned[copies >= half] += all.entries[i].number == 1;
       copies++;
     }
-    waits += all.entries[i].kind == COURSE_WAIT && copies > half && copies < 2 * half;
+    waits += all.entries[i].kind == TRACE_WAIT && copies > half && copies < 2 * half;
   }
   const Mistake *first = pinned[1] == 0 ? &SWAPPED : &ALWAYS;
   if (expect_exactly(c, "copies from pinned memory in the first epoch", pinned[0], 0, first) &&
@@ -278,13 +278,14 @@ static void judge(Case *c) {
               "the losses carry a graph");
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &FETCHED);
   if (expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 4 * batches_of(c), NULL) &&
-      course(c).known)
+      event_trace(c).known)
     judge_copies(c);
 }
 
 EXERCISE = {
     .id = "23_pinned_or_not",
     .title = "An epoch with pinned memory, and without",
+    .after_pass = "Pinned memory pays where copies run beside the work, which two epochs timed alike can show.",
     .kind = "write",
     .chapter = 8,
     .lesson = PINNED,

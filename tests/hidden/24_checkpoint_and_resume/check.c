@@ -129,6 +129,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "24_checkpoint_and_resume",
     .title = "Saved, and resumed to the bit",
+    .after_pass = "A run resumes to the bit when weights, buffers, optimizer, schedule and generator come back.",
     .kind = "write",
     .chapter = 9,
     .lesson = RESUMED,

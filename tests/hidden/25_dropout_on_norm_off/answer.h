@@ -9,6 +9,6 @@ typedef struct Net {
 } Net;
 
 FyTensor *predict(Net *net, FyTensor *x);
-FyTensor *mean_with_dropout(Net *net, FyTensor *x, int passes);
+FyTensor *mean_with_dropout(Net *net, FyTensor *x, int schedules);
 
 #endif

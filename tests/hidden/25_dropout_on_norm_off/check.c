@@ -47,10 +47,10 @@ static const Mistake PUT_BACK = {
 static const Mistake HOST = {"the result on the CPU", "The result belongs on the device of the network.",
                              "docs/03_tensor_moves.md#todevice"};
 
-static void ask_sized(Case *c, int64_t rows, int64_t outputs, Give how, int64_t passes, int64_t modes) {
+static void ask_sized(Case *c, int64_t rows, int64_t outputs, Give how, int64_t schedules, int64_t modes) {
   int64_t features = draw_int(c, 3, 6), hidden = draw_odd(c, 5, 9);
   Give here = {0};
-  Array *masks = new_array(c, FY_FLOAT32, shape(passes, hidden));
+  Array *masks = new_array(c, FY_FLOAT32, shape(schedules, hidden));
   for (int64_t i = 0; i < masks->count; i++)
     masks->f32[i] = i % hidden == i / hidden % hidden || draw_int(c, 0, 1) ? 2 : 0; // never all of them dropped
   masks->f32[0] = 0;
@@ -62,13 +62,13 @@ static void ask_sized(Case *c, int64_t rows, int64_t outputs, Give how, int64_t 
   give_array(c, "last.weight", draw_array(c, FY_FLOAT32, shape(outputs, hidden), 0.25, 2), here);
   give_array(c, "last.bias", draw_array(c, FY_FLOAT32, shape(outputs), -1, 1), here);
   give_array(c, "masks", masks, here);
-  give_number(c, "passes", (double)passes);
+  give_number(c, "passes", (double)schedules);
   give_number(c, "modes", (double)modes); // a bit for each: net, first, norm, dropout, last
 }
 
-static void ask_on(Case *c, Give how, int64_t passes, int64_t modes) {
+static void ask_on(Case *c, Give how, int64_t schedules, int64_t modes) {
   int64_t rows = draw_odd(c, 5, 11);
-  ask_sized(c, rows, draw_int(c, 2, 4), how, passes, modes);
+  ask_sized(c, rows, draw_int(c, 2, 4), how, schedules, modes);
 }
 
 static void ask_training(Case *c) {
@@ -127,16 +127,16 @@ static Array *activations(Case *c, bool by_batch) {
 }
 
 // The sum of `passes` results, times `scale`; without a mask where `masks` is false.
-static Array *results(Case *c, bool by_batch, bool masks, int64_t passes, double scale) {
+static Array *results(Case *c, bool by_batch, bool masks, int64_t schedules, double scale) {
   Array *inner = activations(c, by_batch);
   int64_t rows = inner->shape.size[0], hidden = inner->shape.size[1], outputs = given(c, "last.bias")->count;
   Array *all = new_array(c, FY_FLOAT32, shape(rows, outputs));
   for (int64_t i = 0; i < all->count; i++) {
-    double sum = (double)passes * given(c, "last.bias")->f32[i % outputs];
-    for (int64_t pass = 0; pass < passes; pass++)
+    double sum = (double)schedules * given(c, "last.bias")->f32[i % outputs];
+    for (int64_t schedule = 0; schedule < schedules; schedule++)
       for (int64_t k = 0; k < hidden; k++)
         sum += inner->f64[i / outputs * hidden + k] * given(c, "last.weight")->f32[i % outputs * hidden + k] *
-               (masks ? given(c, "masks")->f32[pass * hidden + k] : 1);
+               (masks ? given(c, "masks")->f32[schedule * hidden + k] : 1);
     all->f32[i] = (float)(scale * sum);
   }
   return all;
@@ -157,19 +157,20 @@ static bool judge_plain(Case *c, const char *device) {
 }
 
 static bool judge_mean(Case *c, const char *device) {
-  int64_t passes = (int64_t)given_number(c, "passes");
+  int64_t schedules = (int64_t)given_number(c, "passes");
   suspect_that(c, got_count(c, "most rows") > given(c, "x")->shape.size[0], &AT_ONCE);
-  suspect_array(c, "mean", results(c, true, true, passes, 1.0 / (double)passes), &BATCH);
+  suspect_array(c, "mean", results(c, true, true, schedules, 1.0 / (double)schedules), &BATCH);
   suspect_array(c, "mean", results(c, false, false, 1, 1), &NO_DROPOUT);
-  if (passes > 1) {
-    if (got_count(c, "passes made") <= passes) // of more passes some may come to the same by chance
+  if (schedules > 1) {
+    if (got_count(c, "passes made") <= schedules) // of more passes some may come to the same by chance
       suspect_array(c, "mean", results(c, false, true, 1, 1), &ONE_PASS);
-    suspect_array(c, "mean", results(c, false, true, passes, 1), &SUM);
+    suspect_array(c, "mean", results(c, false, true, schedules, 1), &SUM);
   }
-  suspect_that(c, !*got_error(c) && got_count(c, "passes made") != passes, &PASSES);
-  return expect_array(c, "mean", results(c, false, true, passes, 1.0 / (double)passes), 1e-4) &&
+  suspect_that(c, !*got_error(c) && got_count(c, "passes made") != schedules, &PASSES);
+  return expect_array(c, "mean", results(c, false, true, schedules, 1.0 / (double)schedules), 1e-4) &&
          expect_device(c, "mean", device, &HOST) &&
-         expect_exactly(c, "calls of the network by mean_with_dropout", got_count(c, "passes made"), passes, &PASSES);
+         expect_exactly(c, "calls of the network by mean_with_dropout", got_count(c, "passes made"), schedules,
+                        &PASSES);
 }
 
 static void judge(Case *c) {
@@ -196,6 +197,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "25_dropout_on_norm_off",
     .title = "Dropout on, BatchNorm off",
+    .after_pass = "Training mode belongs to each module: dropout may be on while BatchNorm is off.",
     .kind = "write",
     .chapter = 9,
     .lesson = EVALUATION,

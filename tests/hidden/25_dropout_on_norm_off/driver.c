@@ -69,10 +69,10 @@ static bool same(FyRngState a, FyRngState b) {
 }
 
 // Is the generator where `passes` draws leave it?
-static void put_generator(Driver *d, FyRngState before, int passes) {
+static void put_generator(Driver *d, FyRngState before, int schedules) {
   FyRngState after = fy_get_rng_state();
   fy_set_rng_state(before);
-  for (int i = 0; i < passes; i++)
+  for (int i = 0; i < schedules; i++)
     fy_rand(fy_shape(1));
   driver_put_number(d, "generator", same(after, fy_get_rng_state()));
   driver_put_number(d, "generator put back", same(after, before));

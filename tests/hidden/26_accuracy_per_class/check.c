@@ -300,6 +300,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "26_accuracy_per_class",
     .title = "Which classes it knows",
+    .after_pass = "Counts per class stay on the device, and are shares only of samples that there are.",
     .kind = "write",
     .chapter = 10,
     .lesson = CLASSES,

@@ -239,6 +239,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "27_parallel_by_hand",
     .title = "A step on several GPUs, by hand",
+    .after_pass = "Pieces out, replicas, outputs back to one GPU: the loss there is that of the whole batch.",
     .kind = "write",
     .chapter = 6,
     .lesson = APART,

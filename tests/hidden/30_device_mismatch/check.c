@@ -215,6 +215,7 @@ static void judge_both(Case *c) {
 EXERCISE = {
     .id = "30_device_mismatch",
     .title = "Find the bug: tensors on two devices",
+    .after_pass = "Tensors made inside of a function take their device from its input.",
     .kind = "find the bug",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#mismatched-devices",

@@ -276,6 +276,7 @@ static void judge_both(Case *c) {
 EXERCISE = {
     .id = "31_model_left_behind",
     .title = "Find the bug: the model left behind",
+    .after_pass = "A model moves once, before its first step, and stays: each move copies every parameter.",
     .kind = "find the bug",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#when-they-are-apart",

@@ -198,6 +198,7 @@ static void judge_both(Case *c) {
 EXERCISE = {
     .id = "32_timing_without_synchronising",
     .title = "Find the bug: a clock that does not wait",
+    .after_pass = "A clock read before the device is waited for measures the launch, not the work.",
     .kind = "find the bug",
     .chapter = 4,
     .lesson = "docs/04_benchmarks.md#the-clock-that-stops-too-early",

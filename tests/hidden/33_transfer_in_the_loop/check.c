@@ -144,10 +144,10 @@ static Array *one_turn(Case *c) {
 
 // So many copies to the device were of `bytes` bytes.
 static int64_t copies_in_of(const Case *c, int64_t bytes) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   int64_t found = 0;
   for (int64_t i = 0; i < all.count; i++)
-    found += all.entries[i].kind == COURSE_IN && all.entries[i].bytes == bytes;
+    found += all.entries[i].kind == TRACE_IN && all.entries[i].bytes == bytes;
   return found;
 }
 
@@ -155,9 +155,9 @@ static const Mistake *too_many_copies(const Case *c) {
   const Counts *n = counts(c);
   int64_t rows = given(c, "state")->count, turns = (int64_t)given_number(c, "turns");
   if (turns > 0 && n->device_to_host >= turns)
-    return n->host_to_device <= 2                              ? &WAITS
-           : copies_in_of(c, rows * 4) > 1 || !course(c).known ? &TO_AND_FRO
-                                                               : &MADE_HERE;
+    return n->host_to_device <= 2                                   ? &WAITS
+           : copies_in_of(c, rows * 4) > 1 || !event_trace(c).known ? &TO_AND_FRO
+                                                                    : &MADE_HERE;
   if (n->device_to_host > 0)
     return &BROUGHT_BACK;
   return n->host_to_device > rows ? &ROW_BY_ROW : &MATRIX_EACH_TURN;
@@ -223,6 +223,7 @@ static void judge_both(Case *c) {
 EXERCISE = {
     .id = "33_transfer_in_the_loop",
     .title = "Find the bug: a transfer in the loop",
+    .after_pass = "What stays on the device between two operations is not paid for twice.",
     .kind = "find the bug",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#to-and-fro-against-staying",

@@ -220,6 +220,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "34_view_of_a_transposed",
     .title = "Find the bug: a view of a transposed tensor",
+    .after_pass = "A view needs its elements in an order that strides can express; reshape copies where they are not.",
     .kind = "find the bug",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#view-against-reshape",

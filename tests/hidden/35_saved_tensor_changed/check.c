@@ -227,6 +227,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "35_saved_tensor_changed",
     .title = "Find the bug: a saved tensor changed",
+    .after_pass = "What backward has saved must not be changed in place before backward has run.",
     .kind = "find the bug",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#in-place-and-the-gradients",

@@ -81,7 +81,7 @@ static const Mistake NO_INPUT = {"no gradient for the input",
 static const Mistake LEARNS = {"a buffer that requires a gradient",
                                "Mean and std are known, not learnt: autograd has nothing to compute for them.",
                                "docs/05_model_moves.md#parameters-and-buffers-too"};
-static const Mistake PASS_CHANGES = {
+static const Mistake SCHEDULE_CHANGES = {
     "changed by the forward pass",
     "A pass computes with gain, mean and std, and the next one needs them as they were. "
     "An operation with an underscore writes into its first argument.",
@@ -217,7 +217,7 @@ static bool has_more_of_std(Case *c) {
 static void suspect_all(Case *c) {
   suspect_error(c, "is used after its scope has ended: it was made at tests/", &GIVEN_UP);
   const bool changes = lists(c, "parameters", "gain") && pass_changes(c);
-  suspect_that(c, changes, &PASS_CHANGES);
+  suspect_that(c, changes, &SCHEDULE_CHANGES);
   bool both = lists(c, "buffers", "mean") && lists(c, "buffers", "std"), error = *got_error(c);
   suspect_that(c, !error && got_number(c, "made") == 0, &NOTHING);
   suspect_that(c, error && !both, not_a_buffer(c));
@@ -247,7 +247,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "result", scaled(c, given(c, "mean"), given(c, "std")), 1e-5) ||
       !expect_device(c, "result", device, &FIXED_DEVICE))
     return;
-  expect_that(c, !pass_changes(c), &PASS_CHANGES, "gain, mean or std: after a forward pass it is not what it was");
+  expect_that(c, !pass_changes(c), &SCHEDULE_CHANGES, "gain, mean or std: after a forward pass it is not what it was");
   expect_exactly(c, "copies from host to device in the forward pass", n->host_to_device, 0, &BROUGHT);
   expect_exactly(c, "copies from device to host in the forward pass", n->device_to_host, 0, &ASKED);
   expect_that(c, !*got_text(c, "learns"), &LEARNS, "%.40s: it requires a gradient", got_text(c, "learns"));
@@ -268,6 +268,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "36_constant_that_learns",
     .title = "Find the bug: a constant that learns",
+    .after_pass = "What moves and is saved with a module, and is not trained, is a buffer and no parameter.",
     .kind = "find the bug",
     .chapter = 5,
     .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",

@@ -262,6 +262,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "37_sample_by_sample",
     .title = "Find the bug: sample by sample",
+    .after_pass = "A launch and a transfer cost the same for one sample as for a batch of them.",
     .kind = "find the bug",
     .chapter = 7,
     .lesson = "docs/07_pitfalls.md#sample-by-sample-against-batches",

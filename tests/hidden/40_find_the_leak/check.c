@@ -87,8 +87,8 @@ typedef struct Variant {
   bool accumulate, frozen, late;
 } Variant;
 
-static double pass(const Trained *t, const float *x, const float *y, int64_t rows, double *weight_grad,
-                   double *bias_grad) {
+static double schedule(const Trained *t, const float *x, const float *y, int64_t rows, double *weight_grad,
+                       double *bias_grad) {
   int64_t out = t->bias->count, in = t->weight->count / out;
   double loss = 0, scale = 1 / (double)(rows * out);
   for (int64_t i = 0; i < rows * out; i++) {
@@ -123,13 +123,13 @@ static Trained trained(Case *c, Variant v) {
       clear(t.weight, weight_grad);
       clear(t.bias, bias_grad);
     }
-    t.losses->f32[b] = (float)pass(&t, xb, yb, rows, weight_grad, bias_grad);
+    t.losses->f32[b] = (float)schedule(&t, xb, yb, rows, weight_grad, bias_grad);
     for (int64_t i = 0; i < t.weight->count; i++)
       t.weight->f32[i] -= (float)(lr * weight_grad[i]);
     for (int64_t i = 0; i < t.bias->count; i++)
       t.bias->f32[i] -= (float)(lr * bias_grad[i]);
     if (v.late)
-      t.losses->f32[b] = (float)pass(&t, xb, yb, rows, unused, unused_too);
+      t.losses->f32[b] = (float)schedule(&t, xb, yb, rows, unused, unused_too);
   }
   return t;
 }
@@ -182,6 +182,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "40_find_the_leak",
     .title = "Find the bug: find the leak",
+    .after_pass = "A tensor that is kept with its graph keeps all that made it; detach it, or keep its number.",
     .kind = "find the bug",
     .chapter = 11,
     .lesson = "docs/11_memory.md#a-leak-that-python-has-too",

@@ -284,6 +284,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "41_gradient_accumulation",
     .title = "Gradient accumulation",
+    .after_pass = "Gradients of small batches add up to that of a large one, in the memory of a small one.",
     .kind = "write",
     .chapter = 11,
     .lesson = "docs/11_memory.md#needing-less",

@@ -290,6 +290,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "42_evaluation_without_graph",
     .title = "Evaluation without a graph",
+    .after_pass = "Evaluation keeps nothing for backward, and leaves the model's mode as it found it.",
     .kind = "write",
     .chapter = 11,
     .lesson = "docs/11_memory.md#what-a-graph-keeps-alive",

@@ -137,7 +137,7 @@ typedef struct Trained {
 } Trained;
 
 // Returns the loss; adds the gradients.
-static double pass(Case *c, const float *w, const float *b, int64_t step, double *weight_grad, double *bias_grad) {
+static double schedule(Case *c, const float *w, const float *b, int64_t step, double *weight_grad, double *bias_grad) {
   const Array *x = given(c, "x"), *y = given(c, "y");
   int64_t rows = x->shape.size[1], in = x->shape.size[2], out = y->shape.size[2];
   double loss = 0, part = 1 / (double)(rows * out);
@@ -198,7 +198,7 @@ static Trained trained(Case *c, Variant v, int64_t count) {
     for (int64_t i = 0; i < bias->count; i++)
       bias_grad[i] = v.stale ? 3 : 0;
     t.scale[s] = scale;
-    t.loss[s] = pass(c, weight->f32, bias->f32, s, weight_grad, bias_grad);
+    t.loss[s] = schedule(c, weight->f32, bias->f32, s, weight_grad, bias_grad);
     bool skipped = overflows(y, s, steps);
     double factor = factor_of(c, v, norm_of(weight_grad, weight->count, bias_grad, bias->count), scale);
     if (!skipped) {
@@ -316,6 +316,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "43_autocast_step",
     .title = "A training step in float16",
+    .after_pass = "Autocast picks each operation's type, and the scaler keeps small gradients from becoming zero.",
     .kind = "write",
     .chapter = 12,
     .lesson = LOOP,

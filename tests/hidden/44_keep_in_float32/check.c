@@ -257,6 +257,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "44_keep_in_float32",
     .title = "Find the bug: what was kept in half",
+    .after_pass = "Squares and long sums belong in float32: float16 ends at 65504 and has three digits.",
     .kind = "find the bug",
     .chapter = 12,
     .lesson = FORMATS,

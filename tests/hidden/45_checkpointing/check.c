@@ -330,6 +330,7 @@ static void judge_twice(Case *c) { // the memory is that of two
 EXERCISE = {
     .id = "45_checkpointing",
     .title = "A deep model in less memory",
+    .after_pass = "A checkpoint keeps a segment's input alone, and computes the rest again in backward.",
     .kind = "write",
     .chapter = 13,
     .lesson = "docs/13_checkpointing.md#in-segments",

@@ -147,12 +147,12 @@ static void put_back(const Case *c, Model *m) {
 // One training: its weights at each pass go to want's rows from `row` on.
 static void train(const Case *c, Model *m, Array *want, int64_t row, Variant v) {
   int64_t n = given(c, "weight")->count, outs = given(c, "bias")->count;
-  for (int64_t pass = 0; pass < want->shape.size[0] / 2; pass++) {
-    if (v.resets && pass == WARM_UP)
+  for (int64_t schedule = 0; schedule < want->shape.size[0] / 2; schedule++) {
+    if (v.resets && schedule == WARM_UP)
       put_back(c, m);
     for (int64_t i = 0; i < n; i++)
-      want->f32[(row + pass) * n + i] = (float)m->weight[i];
-    const bool now = !v.adds && !(v.left > 0 && pass == 0);
+      want->f32[(row + schedule) * n + i] = (float)m->weight[i];
+    const bool now = !v.adds && !(v.left > 0 && schedule == 0);
     for (int64_t i = 0; now && i < n; i++)
       m->weight_grad[i] = 0;
     for (int64_t i = 0; now && i < outs; i++)
@@ -165,8 +165,8 @@ static void train(const Case *c, Model *m, Array *want, int64_t row, Variant v) 
 
 static Array *weights_of(Case *c, Variant v) {
   const Array *weight = given(c, "weight");
-  int64_t passes = (int64_t)given_number(c, "steps") + WARM_UP;
-  Array *want = new_array(c, FY_FLOAT32, shape(2 * passes, weight->shape.size[0], weight->shape.size[1]));
+  int64_t schedules = (int64_t)given_number(c, "steps") + WARM_UP;
+  Array *want = new_array(c, FY_FLOAT32, shape(2 * schedules, weight->shape.size[0], weight->shape.size[1]));
   Model first = model_of(c), second = model_of(c);
   for (int64_t i = 0; i < WEIGHTS; i++)
     first.weight_grad[i] = first.bias_grad[i % 8] = v.left;
@@ -181,7 +181,7 @@ static Array *weights_of(Case *c, Variant v) {
     second.bias_speed[i % 8] = first.bias_speed[i % 8];
   }
   // Where nobody clears them, the scaler has divided what is left by the scale.
-  train(c, &second, want, passes, (Variant){.resets = v.resets});
+  train(c, &second, want, schedules, (Variant){.resets = v.resets});
   return want;
 }
 
@@ -351,6 +351,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "46_what_float16_gains",
     .title = "What float16 gains",
+    .after_pass = "Two trainings compare when all but the type is equal, and the clock waits for both.",
     .kind = "write",
     .chapter = 12,
     .lesson = LOOP,

@@ -18,7 +18,7 @@ static struct {
   FyTensor *busy;            // what it changes there
   FyTensor *seen[4];         // the weights at each reading of the clock
   FyTensor *weights[PASSES]; // at each forward pass
-  int64_t readings, events, passes;
+  int64_t readings, events, schedules;
   int64_t noted[EVENTS]
                [COLUMNS]; // what; of a reading: whether the device was idle, of a pass: under float16; copies so far
 } bench;
@@ -61,8 +61,8 @@ static void work_aside(void) {
 // Copies on the device, for which nobody waits.
 static void keep_weights(const Watched *w) {
   fy_no_grad {
-    if (bench.passes < PASSES)
-      bench.weights[bench.passes++] = fy_retain(fy_clone(w->weight));
+    if (bench.schedules < PASSES)
+      bench.weights[bench.schedules++] = fy_retain(fy_clone(w->weight));
   }
 }
 
@@ -101,8 +101,8 @@ void drive(Driver *d) {
   driver_put_number(d, "times as fast", gain.times_as_fast);
   driver_put(d, "weight afterwards", fy_detach(model->weight));
   driver_put(d, "bias afterwards", fy_detach(model->bias));
-  if (bench.passes)
-    driver_put(d, "weights", fy_stack((FyTensors){(int)bench.passes, bench.weights}, 0));
+  if (bench.schedules)
+    driver_put(d, "weights", fy_stack((FyTensors){(int)bench.schedules, bench.weights}, 0));
   if (bench.readings == 4)
     driver_put(d, "weights at the readings", fy_stack((FyTensors){4, bench.seen}, 0));
   Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};

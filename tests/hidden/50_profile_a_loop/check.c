@@ -132,6 +132,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "50_profile_a_loop",
     .title = "A profile of some steps",
+    .after_pass = "A schedule leaves warm-up out and records some steps, so that a profile is of the steady state.",
     .kind = "write",
     .chapter = 14,
     .lesson = SCHEDULE,

@@ -490,6 +490,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "51_three_costliest",
     .title = "The three costliest",
+    .after_pass = "Time of an op itself is what it took without the ops that it called.",
     .kind = "write",
     .chapter = 14,
     .lesson = SELF_AND_TOTAL,

@@ -307,6 +307,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "52_frozen_branch",
     .title = "Find the bug: a frozen branch",
+    .after_pass = "A trace records the way that was taken; the other branch is not in it.",
     .kind = "find the bug",
     .chapter = 15,
     .lesson = BRANCH,

@@ -142,7 +142,7 @@ static void begin(const Case *c, const char *name, Parameter *p) {
 }
 
 // Returns the loss; adds the gradients.
-static double pass(const Case *c, Parameter *w, Parameter *b, int64_t batch) {
+static double schedule(const Case *c, Parameter *w, Parameter *b, int64_t batch) {
   const Array *x = given(c, "batches"), *y = given(c, "targets");
   const int64_t rows = x->shape.size[1], in = x->shape.size[2], out = y->shape.size[2];
   double loss = 0, part = 1 / (double)(rows * out);
@@ -185,7 +185,7 @@ static Trained trained(const Case *c, Variant v) {
     }
     if (i == v.warm && v.skips)
       continue;
-    const double loss = pass(c, &t.weight, &t.bias, i < 0 ? 0 : replayed && v.batch != NEVER ? v.batch : i);
+    const double loss = schedule(c, &t.weight, &t.bias, i < 0 ? 0 : replayed && v.batch != NEVER ? v.batch : i);
     if (i >= 0)
       t.loss[i] = loss;
     if (replayed && (v.stands || (v.once && i > v.warm)))
@@ -301,10 +301,10 @@ static bool began_too_early(const Case *c) {
   Parameter weight, bias;
   begin(c, "weight", &weight);
   begin(c, "bias", &bias);
-  const double right = pass(c, &weight, &bias, 0);
+  const double right = schedule(c, &weight, &bias, 0);
   for (int64_t i = 0; i < weight.count; i++)
     weight.value[i] /= 2;
-  const double early = pass(c, &weight, &bias, 0);
+  const double early = schedule(c, &weight, &bias, 0);
   return losses && losses->dtype == FY_FLOAT32 && losses->count > 0 && fabs(losses->f32[0] - early) <= NEAR &&
          fabs(early - right) > 10 * NEAR;
 }
@@ -322,7 +322,7 @@ static void suspects(Case *c, const Trained *trained_right, const Array *want) {
                right && apart(got(c, "losses"), want->count, want->f32) > NEAR &&
                    apart(got(c, "losses later"), want->count, want->f32) <= NEAR,
                &READ_EARLY);
-  suspect_that(c, case_pass(c) != PASS_IN_ORDER || began_too_early(c), &STREAMS_APART);
+  suspect_that(c, case_schedule(c) != SCHEDULE_IN_ORDER || began_too_early(c), &STREAMS_APART);
   suspect_that(c, right && repeats_the_last(got(c, "losses"), want), &LAST_LOSS);
   suspect_that(c, right && has_zeros(got(c, "losses")), &LOSSES_MISSING);
   suspect_that(c, on_one_batch(c), &SAME_BATCH);
@@ -354,6 +354,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "53_captured_step",
     .title = "A step, captured once",
+    .after_pass = "A captured step is replayed in one launch, on the same memory: new data is copied into it.",
     .kind = "write",
     .chapter = 15,
     .lesson = STEP,

@@ -209,6 +209,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "54_ever_new_shapes",
     .title = "Find the bug: ever new shapes",
+    .after_pass = "What is prepared for a shape pays only where that shape comes again.",
     .kind = "find the bug",
     .chapter = 15,
     .lesson = LESSON,

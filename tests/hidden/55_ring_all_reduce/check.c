@@ -187,6 +187,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "55_ring_all_reduce",
     .title = "A ring all-reduce",
+    .after_pass = "In a ring each rank sends about twice its data, however many ranks there are.",
     .kind = "write",
     .chapter = 16,
     .lesson = LESSON,
@@ -201,6 +202,6 @@ EXERCISE = {
               {"numbers left over", ask_uneven, .judge = judge},
               {"one number left over", ask_one_over, .judge = judge},
               {"many ranks and numbers", ask_many, .judge = judge},
-              {"a million numbers", ask_most, .judge = judge, .passes = 1, .crash = &INDEX_OUTSIDE},
+              {"a million numbers", ask_most, .judge = judge, .schedules = 1, .crash = &INDEX_OUTSIDE},
               {"fewer numbers than ranks", ask_few, .judge = judge}},
 };

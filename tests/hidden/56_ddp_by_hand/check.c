@@ -171,6 +171,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "56_ddp_by_hand",
     .title = "A step of data parallel training",
+    .after_pass = "The mean of the ranks' gradients is the gradient of the whole batch.",
     .kind = "write",
     .chapter = 16,
     .lesson = LESSON,

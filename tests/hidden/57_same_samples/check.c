@@ -74,11 +74,11 @@ typedef struct Seen {
   int64_t ranks, samples, each;
 } Seen;
 
-static int64_t id_at(const Seen *s, int64_t pass, int64_t rank, int64_t i) {
-  return s->ids->i64[(pass * s->ranks + rank) * (s->samples + 1) + i];
+static int64_t id_at(const Seen *s, int64_t schedule, int64_t rank, int64_t i) {
+  return s->ids->i64[(schedule * s->ranks + rank) * (s->samples + 1) + i];
 }
-static int64_t size_of(const Seen *s, int64_t pass, int64_t rank) {
-  return s->sizes->i64[pass * s->ranks + rank];
+static int64_t size_of(const Seen *s, int64_t schedule, int64_t rank) {
+  return s->sizes->i64[schedule * s->ranks + rank];
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -97,11 +97,11 @@ static bool same_order(const Seen *s, int64_t a, int64_t b) {
 }
 
 // How often the sample comes in a pass, to one rank or (rank -1) to all.
-static int64_t times(const Seen *s, int64_t pass, int64_t rank, int64_t sample) {
+static int64_t times(const Seen *s, int64_t schedule, int64_t rank, int64_t sample) {
   int64_t count = 0;
   for (int64_t r = 0; r < s->ranks; r++)
-    for (int64_t i = 0; (rank < 0 || r == rank) && i < least(size_of(s, pass, r), s->samples); i++)
-      count += id_at(s, pass, r, i) == sample;
+    for (int64_t i = 0; (rank < 0 || r == rank) && i < least(size_of(s, schedule, r), s->samples); i++)
+      count += id_at(s, schedule, r, i) == sample;
   return count;
 }
 
@@ -191,6 +191,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "57_same_samples",
     .title = "Find the bug: the same samples in every rank",
+    .after_pass = "The ranks share one permutation, and each takes its own part of it.",
     .kind = "find the bug",
     .chapter = 16,
     .lesson = LESSON,

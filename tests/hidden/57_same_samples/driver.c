@@ -15,15 +15,15 @@ void drive(Driver *d) {
     ((int64_t *)fy_data_ptr(ids))[i] = i;
   int64_t *seen = malloc((size_t)(PASSES * ranks * (count + 1)) * sizeof *seen);
   int64_t *sizes = calloc((size_t)(PASSES * ranks), sizeof *sizes), largest = 0;
-  for (int pass = 0; pass < PASSES; pass++)
+  for (int schedule = 0; schedule < PASSES; schedule++)
     for (int r = 0; r < ranks; r++) {
-      int64_t *own = seen + (int64_t)(pass * ranks + r) * (count + 1), n = 0;
-      fy_manual_seed(pass < 2 ? 50 + (uint64_t)r : 900 + (uint64_t)r); // a process of its own
+      int64_t *own = seen + (int64_t)(schedule * ranks + r) * (count + 1), n = 0;
+      fy_manual_seed(schedule < 2 ? 50 + (uint64_t)r : 900 + (uint64_t)r); // a process of its own
       for (int64_t i = 0; i <= count; i++)
         own[i] = -1;
       fy_scope {
         FyDataset *data = fy_tensor_dataset(x, ids);
-        FyDataLoader *loader = batches_of_epoch(data, r, ranks, pass == 1 ? first + further : first, batch);
+        FyDataLoader *loader = batches_of_epoch(data, r, ranks, schedule == 1 ? first + further : first, batch);
         if (loader) {
           fy_for_batches(b, loader) {
             const int64_t *got = fy_data_ptr(b.target);
@@ -34,7 +34,7 @@ void drive(Driver *d) {
           }
         }
       }
-      sizes[pass * ranks + r] = n;
+      sizes[schedule * ranks + r] = n;
     }
   driver_put_array(d, "seen", FY_INT64, shape(PASSES, ranks, count + 1), seen);
   driver_put_array(d, "sizes", FY_INT64, shape(PASSES, ranks), sizes);

@@ -121,6 +121,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "58_scaling_efficiency",
     .title = "Scaling efficiency, measured right",
+    .after_pass = "Efficiency compares the slowest rank's time, after a barrier, with one device's.",
     .kind = "write",
     .chapter = 16,
     .lesson = LESSON,

@@ -277,6 +277,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "60_saxpy",
     .title = "An index for every thread",
+    .after_pass = "A thread's index is its block's times the block's size plus its own; what is beyond n does nothing.",
     .kind = "kernel",
     .chapter = 20,
     .lesson = "docs/20_the_first_kernel.md#grid-block-guard",
@@ -292,7 +293,7 @@ EXERCISE = {
               {"one more than whole blocks", ask_one_more, judge},
               {"large", ask_large, judge},
               {"a factor of 0, after another", ask_zero, judge_zero},
-              {.name = "millions", .ask = ask_millions, .judge = judge, .passes = 1},
-              {.name = "more than sixteen million", .ask = ask_huge, .judge = judge_huge, .passes = 1, .huge = true},
+              {.name = "millions", .ask = ask_millions, .judge = judge, .schedules = 1},
+              {.name = "more than sixteen million", .ask = ask_huge, .judge = judge_huge, .schedules = 1, .huge = true},
               {"no elements, then some", ask_none, judge}},
 };

@@ -27,10 +27,11 @@ static const Mistake OWN_SHAPE = {"another launch shape",
                                   "makes up for a grid that is too "
                                   "small.",
                                   "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
-static const Mistake PASS_BY_PASS = {"a launch per pass",
-                                     "The host launched the kernel again for every part of the work. One launch does "
-                                     "all of it when the kernel has the loop.",
-                                     "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
+static const Mistake SCHEDULE_BY_PASS = {
+    "a launch per pass",
+    "The host launched the kernel again for every part of the work. One launch does "
+    "all of it when the kernel has the loop.",
+    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake WHOLE_PASSES = {
     "the last, partial pass left out",
     "n divided by the number of threads is rounded down, so the rest of n elements was left. Compare the index with n.",
@@ -238,7 +239,7 @@ static void suspect_mistakes(Case *c, int64_t n) {
   suspect_faults(c);
   suspect_that(c, refused_shape(c) != NULL, &OWN_SHAPE);
   suspect_that(c, n > 0 && counts(c)->launches == 0 && !*got_error(c), &NO_KERNEL);
-  suspect_that(c, counts(c)->launches > 1, &PASS_BY_PASS);
+  suspect_that(c, counts(c)->launches > 1, &SCHEDULE_BY_PASS);
   suspect_loop(c, first_pass, &ONE_PASS);
   suspect_loop(c, whole_passes, &WHOLE_PASSES);
   suspect_loop(c, by_sixteen_bits, &SIXTEEN_BITS);
@@ -264,7 +265,7 @@ static void judge(Case *c) {
     want->i32[i] = (int32_t)(i % grid_of(c));
   suspect_mistakes(c, n);
   if (!expect_array(c, "x", after(c, once), 1e-6) || !expect_by_kernel(c) ||
-      !expect_at_most(c, "launches", counts(c)->launches, 1, &PASS_BY_PASS))
+      !expect_at_most(c, "launches", counts(c)->launches, 1, &SCHEDULE_BY_PASS))
     return;
   const int64_t *s = launch_shape(c, 0);
   if (!expect_that(c, has_given_shape(c), exchanged(c) ? &EXCHANGED : &OWN_SHAPE,
@@ -284,6 +285,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "61_grid_stride",
     .title = "A grid smaller than the work",
+    .after_pass = "With a stride of the whole grid, a grid of any size does all elements.",
     .kind = "kernel",
     .chapter = 20,
     .lesson = "docs/20_the_first_kernel.md#five-versions-of-saxpy",
@@ -299,7 +301,7 @@ EXERCISE = {
               {.name = "an odd number of threads", .ask = ask_odd_threads, .judge = judge},
               {.name = "four whole passes", .ask = ask_whole_passes, .judge = judge},
               {.name = "many passes", .ask = ask_many, .judge = judge},
-              {.name = "more threads than 65536", .ask = ask_very_large_grid, .judge = judge, .passes = 1},
+              {.name = "more threads than 65536", .ask = ask_very_large_grid, .judge = judge, .schedules = 1},
               {.name = "what its warps ask for", .ask = ask_inspected, .judge = judge_inspected, .inspect = true},
               {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
 };

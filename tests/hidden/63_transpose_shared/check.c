@@ -168,10 +168,11 @@ static void suspect_barriers(Case *c) {
   if (!counted(c))
     return;
   bool tile = number(c, "shared accesses") > 0;
-  CasePass pass = case_pass(c);
+  CaseSchedule schedule = case_schedule(c);
   suspect_error(c, "divergent", &DIVERGENT_BARRIER);
   suspect_faults(c);
-  suspect_that(c, !*got_error(c) && (pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS), &NO_BARRIER);
+  suspect_that(c, !*got_error(c) && (schedule == SCHEDULE_THREADS_DOWN || schedule == SCHEDULE_WITHIN_BLOCKS),
+               &NO_BARRIER);
   suspect_that(c, tile && number(c, "barriers") == 0 && !*got_error(c), &NO_BARRIER);
 }
 
@@ -242,6 +243,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "63_transpose_shared",
     .title = "A transpose through shared memory",
+    .after_pass = "Shared memory turns a tile, so that both sides of global memory are touched along rows.",
     .kind = "kernel",
     .chapter = 23,
     .lesson = "docs/23_shared_memory.md#a-transpose-step-by-step",
@@ -258,8 +260,8 @@ EXERCISE = {
               {.name = "smaller than a tile", .ask = ask_small, .judge = judge},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
-              {.name = "large, odd", .ask = ask_large, .judge = judge, .passes = 3},
-              {.name = "very tall", .ask = ask_very_tall, .judge = judge, .passes = 1},
-              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .passes = 1},
+              {.name = "large, odd", .ask = ask_large, .judge = judge, .schedules = 3},
+              {.name = "very tall", .ask = ask_very_tall, .judge = judge, .schedules = 1},
+              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .schedules = 1},
               {.name = "what its warps ask for", .inspect = true, .ask = ask_wide, .judge = judge_inspected}},
 };

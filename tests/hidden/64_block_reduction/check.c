@@ -245,12 +245,12 @@ static bool broken_guard(const Case *c, const char *name) {
 // The result was right in the passes before this one.
 static void suspect_order(Case *c) {
   bool one_launch = counts(c)->launches == 1, atomics = counted(c) && number(c, "atomics") > 0;
-  CasePass pass = case_pass(c);
-  suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
-  suspect_that(c, pass == PASS_BLOCKS_DOWN && atomics, &ZEROED_INSIDE);
-  suspect_that(c, pass == PASS_BLOCKS_DOWN && one_launch, &LAST_BY_NUMBER);
-  suspect_that(c, pass == PASS_BETWEEN_BLOCKS && atomics && one_launch && number(c, "fences") == 0, &NO_FENCE);
-  suspect_that(c, pass == PASS_BETWEEN_BLOCKS && counted(c) && !atomics, &UNPROTECTED);
+  CaseSchedule schedule = case_schedule(c);
+  suspect_that(c, schedule == SCHEDULE_THREADS_DOWN || schedule == SCHEDULE_WITHIN_BLOCKS, &NO_BARRIER);
+  suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN && atomics, &ZEROED_INSIDE);
+  suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN && one_launch, &LAST_BY_NUMBER);
+  suspect_that(c, schedule == SCHEDULE_BETWEEN_BLOCKS && atomics && one_launch && number(c, "fences") == 0, &NO_FENCE);
+  suspect_that(c, schedule == SCHEDULE_BETWEEN_BLOCKS && counted(c) && !atomics, &UNPROTECTED);
 }
 
 // One after the loading, and one after each step, in each launch.
@@ -274,7 +274,7 @@ static void suspect_mistakes(Case *c) {
   suspect_faults(c);
   suspect_that(c, refused_empty_grid(c), &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && size_of(c) > 0, &NO_KERNEL);
-  if (case_pass(c) != PASS_IN_ORDER && !*got_error(c)) {
+  if (case_schedule(c) != SCHEDULE_IN_ORDER && !*got_error(c)) {
     suspect_order(c);
     return;
   }
@@ -357,6 +357,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "64_block_reduction",
     .title = "The sum of a block, the sum of all",
+    .after_pass = "A block adds up in shared memory, in halves with a barrier between, and leaves one number.",
     .kind = "kernel",
     .chapter = 24,
     .lesson = "docs/24_reductions.md#seven-steps",
@@ -374,8 +375,8 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "enough for two blocks", .ask = ask_two_blocks, .judge = judge},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 1},
-              {.name = "a million", .ask = ask_largest, .judge = judge, .passes = 1},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .schedules = 1},
+              {.name = "a million", .ask = ask_largest, .judge = judge, .schedules = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge},
               {.name = "the second call", .ask = ask_twice, .judge = judge},
               {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},

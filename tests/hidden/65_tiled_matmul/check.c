@@ -280,16 +280,16 @@ static void suspect_tiles(Case *c, int64_t tile) {
 
 static void suspect_mistakes(Case *c, const Array *want) {
   int64_t k = size_of(c, "k"), fresh, past_load, huge;
-  CasePass pass = case_pass(c);
+  CaseSchedule schedule = case_schedule(c);
   const Array *result = got(c, "c");
   suspect_error(c, "divergent", &DIVERGENT);
   suspect_faults(c);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_that(c, counts(c)->launches > 1, &LAUNCHES);
   suspect_that(c, counts(c)->device_to_host > 0, &COMPUTED_ON_HOST);
-  if (pass != PASS_IN_ORDER && !*got_error(c)) {
-    suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
-    suspect_that(c, pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS, &BLOCKS_MEET);
+  if (schedule != SCHEDULE_IN_ORDER && !*got_error(c)) {
+    suspect_that(c, schedule == SCHEDULE_THREADS_DOWN || schedule == SCHEDULE_WITHIN_BLOCKS, &NO_BARRIER);
+    suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN || schedule == SCHEDULE_BETWEEN_BLOCKS, &BLOCKS_MEET);
     return;
   }
   suspect_that(c, infinity_times_zero(c, want), &BEYOND);
@@ -348,6 +348,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "65_tiled_matmul",
     .title = "A matrix product in tiles",
+    .after_pass = "A tile read once into shared memory serves a whole block, which divides the traffic by its width.",
     .kind = "kernel",
     .chapter = 26,
     .lesson = "docs/26_the_matrix_product.md#tiles-in-shared-memory",

@@ -243,11 +243,12 @@ static bool none_is_above(const Case *c, const Array *want) {
 static void suspect_order(Case *c) {
   bool known = knows_atomics(c), shared = known && got_number(c, "shared atomics") > 0;
   bool global = known && got_number(c, "global atomics") > 0;
-  CasePass pass = case_pass(c);
-  suspect_that(c, pass == PASS_WITHIN_BLOCKS && known && !shared && got_number(c, "barriers") >= 2, &NOT_ATOMIC);
-  suspect_that(c, pass == PASS_THREADS_DOWN || pass == PASS_WITHIN_BLOCKS, &NO_BARRIER);
-  suspect_that(c, (pass == PASS_BLOCKS_DOWN || pass == PASS_BETWEEN_BLOCKS) && global, &ZEROED_INSIDE);
-  suspect_that(c, pass == PASS_BETWEEN_BLOCKS && known && !global, &NOT_ATOMIC);
+  CaseSchedule schedule = case_schedule(c);
+  suspect_that(c, schedule == SCHEDULE_WITHIN_BLOCKS && known && !shared && got_number(c, "barriers") >= 2,
+               &NOT_ATOMIC);
+  suspect_that(c, schedule == SCHEDULE_THREADS_DOWN || schedule == SCHEDULE_WITHIN_BLOCKS, &NO_BARRIER);
+  suspect_that(c, (schedule == SCHEDULE_BLOCKS_DOWN || schedule == SCHEDULE_BETWEEN_BLOCKS) && global, &ZEROED_INSIDE);
+  suspect_that(c, schedule == SCHEDULE_BETWEEN_BLOCKS && known && !global, &NOT_ATOMIC);
 }
 
 static void suspect_mistakes(Case *c, const Array *want) {
@@ -256,7 +257,7 @@ static void suspect_mistakes(Case *c, const Array *want) {
   suspect_faults(c);
   suspect_that(c, refused_empty_grid(c), &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && n > 0, &NO_KERNEL);
-  if (case_pass(c) != PASS_IN_ORDER && !*got_error(c)) {
+  if (case_schedule(c) != SCHEDULE_IN_ORDER && !*got_error(c)) {
     suspect_order(c);
     return;
   }
@@ -319,6 +320,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "66_histogram",
     .title = "Counting in shared memory",
+    .after_pass = "Counting in a block's shared memory first leaves few atomic operations for global memory.",
     .kind = "kernel",
     .chapter = 25,
     .lesson = "docs/25_scan.md#a-histogram",
@@ -333,10 +335,10 @@ EXERCISE = {
               {.name = "one bin", .ask = ask_one_bin, .judge = judge},
               {.name = "many bins", .ask = ask_many_bins, .judge = judge},
               {.name = "as many bins as may be", .ask = ask_most_bins, .judge = judge},
-              {.name = "many elements and many bins", .ask = ask_many_bins_large, .judge = judge, .passes = 2},
+              {.name = "many elements and many bins", .ask = ask_many_bins_large, .judge = judge, .schedules = 2},
               {.name = "large and odd", .ask = ask_large, .judge = judge},
-              {.name = "large, nearly all in one bin", .ask = ask_one_value, .judge = judge, .passes = 1},
-              {.name = "values far outside", .ask = ask_far, .judge = judge, .passes = 1},
+              {.name = "large, nearly all in one bin", .ask = ask_one_value, .judge = judge, .schedules = 1},
+              {.name = "values far outside", .ask = ask_far, .judge = judge, .schedules = 1},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge},
               {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},

@@ -139,6 +139,7 @@ static void judge_bad(Case *c) {
 EXERCISE = {
     .id = "68_whose_error",
     .title = "Whose error?",
+    .after_pass = "A launch's own errors come at once, the kernel's come with the wait.",
     .kind = "kernel",
     .chapter = 20,
     .lesson = LESSON,
@@ -149,7 +150,7 @@ EXERCISE = {
     // A device on which a kernel went wrong takes no second call: five ways, not six.
     .tests = {{.name = "a launch without a fault", .ask = ask_good, .judge = judge, .may_refuse = true},
               {.name = "the largest block", .ask = ask_large, .judge = judge, .may_refuse = true},
-              {.name = "many blocks", .ask = ask_many_blocks, .judge = judge, .passes = 1, .may_refuse = true},
+              {.name = "many blocks", .ask = ask_many_blocks, .judge = judge, .schedules = 1, .may_refuse = true},
               {.name = "too many threads", .ask = ask_too_many, .judge = judge_bad, .may_refuse = true},
               {.name = "no threads", .ask = ask_no_threads, .judge = judge_bad, .may_refuse = true},
               {.name = "no blocks", .ask = ask_no_blocks, .judge = judge_bad, .may_refuse = true},
@@ -163,10 +164,10 @@ EXERCISE = {
                .ask = ask_other_and_bad,
                .judge = judge_bad,
                .may_refuse = true},
-              {.name = "a kernel that goes wrong", .ask = ask_wild, .judge = judge, .may_refuse = true, .passes = 5},
+              {.name = "a kernel that goes wrong", .ask = ask_wild, .judge = judge, .may_refuse = true, .schedules = 5},
               {.name = "an error from before, and a kernel that goes wrong",
                .ask = ask_stale_and_wild,
                .judge = judge,
                .may_refuse = true,
-               .passes = 5}},
+               .schedules = 5}},
 };

@@ -252,6 +252,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "70_blocks_that_fit",
     .title = "Blocks that fit",
+    .after_pass = "Threads, registers, shared memory and block slots: the scarcest decides how many blocks fit.",
     .kind = "write",
     .chapter = 21,
     .lesson = ROOM,

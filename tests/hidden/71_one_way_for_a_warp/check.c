@@ -123,6 +123,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "71_one_way_for_a_warp",
     .title = "One way for a warp",
+    .after_pass = "A warp that parts goes both ways one after the other; a condition by warps costs nothing.",
     .kind = "kernel",
     .chapter = 21,
     .lesson = LESSON,

@@ -141,6 +141,7 @@ static void judge_narrow(Case *c) {
 EXERCISE = {
     .id = "72_column_sums",
     .title = "Columns without strides",
+    .after_pass = "Neighbouring threads read neighbouring addresses when each has a column, not a row.",
     .kind = "kernel",
     .chapter = 22,
     .lesson = LESSON,
@@ -157,6 +158,6 @@ EXERCISE = {
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge},
-              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .passes = 3},
-              {.name = "very tall", .ask = ask_very_tall, .judge = judge, .passes = 1}},
+              {.name = "very wide", .ask = ask_very_wide, .judge = judge, .schedules = 3},
+              {.name = "very tall", .ask = ask_very_tall, .judge = judge, .schedules = 1}},
 };

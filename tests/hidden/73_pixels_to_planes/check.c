@@ -95,6 +95,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "73_pixels_to_planes",
     .title = "Pixels to planes",
+    .after_pass = "One load of 16 bytes a thread, and stores that are neighbours: structures become planes.",
     .kind = "kernel",
     .chapter = 22,
     .lesson = LESSON,
@@ -107,5 +108,5 @@ EXERCISE = {
               {.name = "small", .ask = ask_small, .judge = judge},
               {.name = "odd", .ask = ask_odd, .judge = judge},
               {.name = "whole blocks", .ask = ask_exact, .judge = judge},
-              {.name = "large", .ask = ask_large, .judge = judge, .passes = 3}},
+              {.name = "large", .ask = ask_large, .judge = judge, .schedules = 3}},
 };

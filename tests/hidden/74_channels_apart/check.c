@@ -199,6 +199,7 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "74_channels_apart",
     .title = "Channels taken apart, any number of them",
+    .after_pass = "A tile in shared memory lets reads and writes both be of neighbours, for any number of channels.",
     .kind = "kernel",
     .chapter = 23,
     .lesson = LESSON "#a-transpose-step-by-step",
@@ -217,7 +218,7 @@ EXERCISE = {
               {.name = "any number of channels", .ask = ask_any, .judge = judge, .inspect = true},
               {.name = "one channel", .ask = ask_grey, .judge = judge},
               {.name = "sixteen channels, odd", .ask = ask_many, .judge = judge},
-              {.name = "very many pixels", .ask = ask_turns, .judge = judge, .passes = 3},
+              {.name = "very many pixels", .ask = ask_turns, .judge = judge, .schedules = 3},
               {.name = "one pixel", .ask = ask_one, .judge = judge},
               {.name = "no pixels, then some", .ask = ask_none_first, .judge = judge}},
 };

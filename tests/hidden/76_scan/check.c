@@ -166,7 +166,7 @@ static void suspect_mistakes(Case *c, const Array *want) {
   }
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);
-  suspect_that(c, case_pass(c) == PASS_IN_ORDER && right_at_first(c, want), &MANY_PIECES);
+  suspect_that(c, case_schedule(c) == SCHEDULE_IN_ORDER && right_at_first(c, want), &MANY_PIECES);
 }
 
 static void judge(Case *c) {
@@ -189,6 +189,7 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "76_scan",
     .title = "Sums up to each element",
+    .after_pass = "A scan of any length is a scan of pieces, a scan of their sums, and what comes before each added.",
     .kind = "kernel",
     .chapter = 25,
     .lesson = LESSON "#over-blocks",
@@ -204,7 +205,7 @@ EXERCISE = {
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "less than a block", .ask = ask_block, .judge = judge, .inspect = true},
               {.name = "less than a warp", .ask = ask_small, .judge = judge},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 2},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .schedules = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements, then some", .ask = ask_none_first, .judge = judge}},
 };

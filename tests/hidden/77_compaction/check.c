@@ -240,7 +240,7 @@ static void suspect_mistakes(Case *c, const Array *want, int64_t count) {
   suspect_that(c, reordered(c, want, count), &ORDER);
   suspect_that(c, one_piece(c, count), &OWN_PIECE);
   suspect_that(c, want->count > 65536 && first_pieces(c, count), &FIRST_PIECES);
-  suspect_that(c, case_pass(c) == PASS_IN_ORDER && right_but_behind(c, want, count), &WRITTEN_BEHIND);
+  suspect_that(c, case_schedule(c) == SCHEDULE_IN_ORDER && right_but_behind(c, want, count), &WRITTEN_BEHIND);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);
 }
@@ -286,6 +286,7 @@ static void judge_lanes(Case *c) {
 EXERCISE = {
     .id = "77_compaction",
     .title = "What is above a bound, close together",
+    .after_pass = "A scan of flags says where each kept element goes, in order and without atomic operations.",
     .kind = "kernel",
     .chapter = 25,
     .lesson = LESSON "#compaction",
@@ -300,7 +301,7 @@ EXERCISE = {
               {.name = "few of many", .ask = ask_few, .judge = judge},
               {.name = "nothing kept", .ask = ask_nothing, .judge = judge},
               {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .passes = 2},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .schedules = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "no elements", .ask = ask_none, .judge = judge}},
 };

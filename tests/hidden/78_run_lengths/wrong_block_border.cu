@@ -13,7 +13,7 @@ __global__ void count_heads(int *counts, const int *x, int n) {
     counts[blockIdx.x] = heads;
 }
 
-__global__ void place_heads(int *values, int *starts, int *count, const int *counts, const int *x, int n) {
+__global__ void buffers_heads(int *values, int *starts, int *count, const int *counts, const int *x, int n) {
   __shared__ int sums[WARPS];
   __shared__ int warps[WARPS];
   int t = threadIdx.x, i = blockIdx.x * THREADS + t, before = 0;
@@ -50,6 +50,6 @@ extern "C" void runs_on_device(int *values, int *lengths, int *count, const int 
   int blocks = n > 0 ? (n - 1) / THREADS + 1 : 1;
   int *starts = room, *counts = room + n;
   count_heads<<<blocks, THREADS>>>(counts, x, n);
-  place_heads<<<blocks, THREADS>>>(values, starts, count, counts, x, n);
+  buffers_heads<<<blocks, THREADS>>>(values, starts, count, counts, x, n);
   measure<<<48, 64>>>(lengths, starts, count, n);
 }

@@ -159,6 +159,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "79_register_tiles",
     .title = "Sixty-four sums for each thread",
+    .after_pass = "Sixty-four sums in registers use each word that a thread reads eight times.",
     .kind = "kernel",
     .chapter = 26,
     .lesson = REGISTERS,

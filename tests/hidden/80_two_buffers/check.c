@@ -96,7 +96,7 @@ static void suspect_mistakes(Case *c) {
   suspect_that(c, never, &NO_BARRIER);
   suspect_finding(c, "race-block", &ONE_PAIR);
   suspect_finding(c, "race-warp", &ONE_PAIR);
-  suspect_that(c, !never && case_pass(c) != PASS_IN_ORDER && k > 16,
+  suspect_that(c, !never && case_schedule(c) != SCHEDULE_IN_ORDER && k > 16,
                &ONE_PAIR); // right with another order of the threads
 }
 
@@ -126,6 +126,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "80_two_buffers",
     .title = "Tiles while others are on their way",
+    .after_pass = "With two pairs of tiles the next one is on its way while this one is used, and a barrier is saved.",
     .kind = "kernel",
     .chapter = 26,
     .lesson = BUFFERS,

@@ -110,13 +110,13 @@ typedef struct Seen {
 } Seen;
 
 static Seen look_at(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Seen s = {.one_stream = all.count > 0};
   for (int64_t i = 0; i < all.count; i++) {
-    const CourseEntry *e = &all.entries[i];
-    s.in += e->kind == COURSE_IN;
-    s.out += e->kind == COURSE_OUT;
-    s.kernels += e->kind == COURSE_KERNEL;
+    const TraceEntry *e = &all.entries[i];
+    s.in += e->kind == TRACE_IN;
+    s.out += e->kind == TRACE_OUT;
+    s.kernels += e->kind == TRACE_KERNEL;
     s.default_stream |= e->stream == 0;
     s.one_stream &= e->stream == all.entries[0].stream;
     s.early |= e->ran >= 0 && e->ran < all.count;
@@ -126,11 +126,11 @@ static Seen look_at(const Case *c) {
 
 // Is each kernel in a stream into which copies to the device were put?
 static bool kernels_with_copies(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   for (int64_t i = 0; i < all.count; i++) {
-    bool found = all.entries[i].kind != COURSE_KERNEL;
+    bool found = all.entries[i].kind != TRACE_KERNEL;
     for (int64_t j = 0; j < i; j++)
-      found = found || (all.entries[j].kind == COURSE_IN && all.entries[j].stream == all.entries[i].stream);
+      found = found || (all.entries[j].kind == TRACE_IN && all.entries[j].stream == all.entries[i].stream);
     if (!found)
       return false;
   }
@@ -138,15 +138,15 @@ static bool kernels_with_copies(const Case *c) {
 }
 
 static void suspect_mistakes(Case *c, const Array *want) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Seen s = look_at(c);
   int64_t n = want->count, streams = (int64_t)given_number(c, "streams"), done = right_at_first(c, want);
   suspect_error(c, "invalid configuration", &EMPTY_CHUNK);
   suspect_that(c, counts(c)->launches == 0 && n > streams, &NO_KERNEL);
   suspect_that(c, all.known && s.default_stream, &DEFAULT_STREAM);
-  suspect_that(c, all.known && course_unfinished(c) > 0, &NOBODY_WAITS);
+  suspect_that(c, all.known && trace_unfinished(c) > 0, &NOBODY_WAITS);
   suspect_that(c, n > streams && done == n / streams * streams && done < n, &REMAINDER);
-  if (n > streams && case_pass(c) == PASS_IN_ORDER) {
+  if (n > streams && case_schedule(c) == SCHEDULE_IN_ORDER) {
     Array *same = new_array(c, FY_FLOAT32, want->shape);
     for (int64_t i = 0; i < n; i++)
       same->f32[i] = i < (n + streams - 1) / streams ? want->f32[i] : NAN;
@@ -170,7 +170,7 @@ static void expect_side_by_side(Case *c, Seen s) {
 
 static void judge(Case *c) {
   const Array *want = right(c);
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Seen s = look_at(c);
   int64_t bytes = 4 * want->count;
   suspect_mistakes(c, want);
@@ -181,7 +181,7 @@ static void judge(Case *c) {
       !expect_at_most(c, "bytes copied to the host", counts(c)->device_to_host_bytes, bytes, &WHOLE_ARRAY) ||
       !all.known)
     return;
-  if (case_pass(c) != PASS_IN_ORDER) // others run work before it is waited for
+  if (case_schedule(c) != SCHEDULE_IN_ORDER) // others run work before it is waited for
     return;
   if (!expect_that(c, !s.default_stream, &DEFAULT_STREAM, "something was put into the default stream") ||
       !expect_that(c, want->count == 1 || (s.in > 1 && s.out > 1), &ONE_CHUNK,
@@ -190,7 +190,7 @@ static void judge(Case *c) {
   expect_that(c, !s.early, &WAITS_BETWEEN, "something had run before all was put in");
   expect_that(c, !s.one_stream || want->count <= (int64_t)given_number(c, "streams"), &ONE_STREAM,
               "all chunks went through one stream");
-  if (expect_exactly(c, "pieces of work that were not done on return", course_unfinished(c), 0, &NOBODY_WAITS) &&
+  if (expect_exactly(c, "pieces of work that were not done on return", trace_unfinished(c), 0, &NOBODY_WAITS) &&
       want->count > (int64_t)given_number(c, "streams"))
     expect_side_by_side(c, s);
 }
@@ -203,6 +203,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "81_pipeline",
     .title = "A pipeline in chunks",
+    .after_pass = "Chunks in several streams let copies in, kernels and copies out overlap; the host waits once.",
     .kind = "kernel",
     .streams = true,
     .chapter = 27,

@@ -1,6 +1,6 @@
 #include "driver.h"
 #include "answer.h"
-#include "course_sim.h"
+#include "event_trace_sim.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@ typedef struct Watch {
 static Watch watch;
 
 static void watch_queued(const struct cudasim_activity *a) {
-  const int64_t kind = course_kind_of(a);
-  if (kind == watch.kind && (kind == COURSE_IN || !watch.marked))
+  const int64_t kind = trace_kind_of(a);
+  if (kind == watch.kind && (kind == TRACE_IN || !watch.marked))
     watch.marked = cudaEventRecord(watch.behind, (cudaStream_t)a->stream) == cudaSuccess;
   if (++watch.queued < watch.all || !watch.marked || watch.reached)
     return;
@@ -37,8 +37,8 @@ static void watch_queued(const struct cudasim_activity *a) {
 }
 
 static void watch_ran(const struct cudasim_activity *a) {
-  watch.in += !watch.reached && course_kind_of(a) == COURSE_IN;
-  watch.kernels += !watch.reached && course_kind_of(a) == COURSE_KERNEL;
+  watch.in += !watch.reached && trace_kind_of(a) == TRACE_IN;
+  watch.kernels += !watch.reached && trace_kind_of(a) == TRACE_KERNEL;
 }
 
 static void watch_one(Call call, int64_t kind, int64_t all) {
@@ -54,11 +54,11 @@ static void watch_one(Call call, int64_t kind, int64_t all) {
 }
 
 static void put_waits(Driver *d, Call call, int64_t all) {
-  watch_one(call, COURSE_KERNEL, all);
+  watch_one(call, TRACE_KERNEL, all);
   driver_put_number(d, "copies in before the first kernel", watch.reached ? (double)watch.in : -1);
-  watch_one(call, COURSE_OUT, all);
+  watch_one(call, TRACE_OUT, all);
   driver_put_number(d, "kernels before the first copy out", watch.reached ? (double)watch.kernels : -1);
-  watch_one(call, COURSE_IN, all);
+  watch_one(call, TRACE_IN, all);
   driver_put_number(d, "kernels before the last copy in", watch.reached ? (double)watch.kernels : -1);
 }
 #endif
@@ -78,15 +78,15 @@ void drive(Driver *d) {
     cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
   cudaDeviceSynchronize();
   driver_count(d);
-  course_follow(true);
+  trace_follow(true);
   pipeline_on_device(out, in, room, n, streams, count);
-  course_follow(false);
+  trace_follow(false);
   memcpy(then, out, bytes); // as it is on return
   driver_stop(d);
 #ifdef FERRY_SIM
-  const int64_t all = course_entry_count;
+  const int64_t all = trace_entry_count;
 #endif
-  course_put(d);
+  trace_put(d);
   driver_put_array(d, "out", FY_FLOAT32, x->shape, then);
   cudaDeviceSynchronize();
   driver_put_array(d, "out later", FY_FLOAT32, x->shape, out);

@@ -181,6 +181,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "82_captured_steps",
     .title = "Captured once, launched often",
+    .after_pass = "What is queued the same way at every step is captured once, and launched as one graph.",
     .kind = "kernel",
     .chapter = 27,
     .lesson = GRAPHS,

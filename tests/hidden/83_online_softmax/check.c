@@ -230,6 +230,7 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "83_online_softmax",
     .title = "Softmax in one pass",
+    .after_pass = "Maximum and sum can be carried along together: a new maximum scales the old sum.",
     .kind = "kernel",
     .chapter = 28,
     .lesson = LESSON,
@@ -245,7 +246,7 @@ EXERCISE = {
               {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "large numbers", .ask = ask_high, .judge = judge},
               {.name = "far below zero", .ask = ask_low, .judge = judge},
-              {.name = "below -1e30", .ask = ask_huge, .judge = judge, .passes = 1},
+              {.name = "below -1e30", .ask = ask_huge, .judge = judge, .schedules = 1},
               {.name = "many short rows", .ask = ask_many_short, .judge = judge, .inspect = true},
               {.name = "long rows", .ask = ask_long, .judge = judge},
               {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},

@@ -255,6 +255,7 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "84_layer_norm_backward",
     .title = "Layer norm, backward",
+    .after_pass = "Rows want their sums along the row, parameters theirs down the columns: two layouts of work.",
     .kind = "kernel",
     .chapter = 28,
     .lesson = LESSON,
@@ -269,9 +270,9 @@ EXERCISE = {
     .tests = {{.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "few columns", .ask = ask_narrow, .judge = judge, .inspect = true},
-              {.name = "large, odd", .ask = ask_large, .judge = judge, .passes = 1},
-              {.name = "mean and rstd of others", .ask = ask_others, .judge = judge, .passes = 1},
-              {.name = "a large mean", .ask = ask_far, .judge = judge, .passes = 1},
+              {.name = "large, odd", .ask = ask_large, .judge = judge, .schedules = 1},
+              {.name = "mean and rstd of others", .ask = ask_others, .judge = judge, .schedules = 1},
+              {.name = "a large mean", .ask = ask_far, .judge = judge, .schedules = 1},
               {.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "one column", .ask = ask_column, .judge = judge}},
 };

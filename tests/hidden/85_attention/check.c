@@ -208,12 +208,12 @@ static bool left_out(Case *c, const Array *out, const Array *want, double scale)
   bool less = false;
   for (int64_t row = 0; row < q->shape.size[0] * n; row++) {
     double most = -INFINITY, sum = 0, least[D] = {0};
-    for (int pass = 0; pass < 2; pass++)
+    for (int schedule = 0; schedule < 2; schedule++)
       for (int64_t j = row / n * n; j < row / n * n + n; j++) {
         double s = 0;
         for (int64_t d = 0; d < D; d++)
           s += (double)q->f32[row * D + d] * (double)k->f32[j * D + d] * scale;
-        if (pass == 0) {
+        if (schedule == 0) {
           most = fmax(most, s);
           continue;
         }
@@ -280,6 +280,7 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "85_attention",
     .title = "Attention, tile by tile",
+    .after_pass = "With a running maximum and sum, attention never writes its matrix of scores.",
     .kind = "kernel",
     .chapter = 28,
     .lesson = LESSON,
@@ -295,10 +296,10 @@ EXERCISE = {
     .tests = {{.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "two heads, odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "fewer keys than a tile", .ask = ask_short, .judge = judge, .inspect = true},
-              {.name = "several heads, odd", .ask = ask_large, .judge = judge, .passes = 1},
+              {.name = "several heads, odd", .ask = ask_large, .judge = judge, .schedules = 1},
               {.name = "large scores", .ask = ask_high, .judge = judge},
-              {.name = "large queries, small keys", .ask = ask_small_keys, .judge = judge, .passes = 1},
-              {.name = "scores far below zero", .ask = ask_low, .judge = judge, .passes = 1},
-              {.name = "small weights, large values", .ask = ask_large_values, .judge = judge, .passes = 1},
+              {.name = "large queries, small keys", .ask = ask_small_keys, .judge = judge, .schedules = 1},
+              {.name = "scores far below zero", .ask = ask_low, .judge = judge, .schedules = 1},
+              {.name = "small weights, large values", .ask = ask_large_values, .judge = judge, .schedules = 1},
               {.name = "one position", .ask = ask_one, .judge = judge}},
 };

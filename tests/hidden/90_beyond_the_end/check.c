@@ -117,6 +117,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "90_beyond_the_end",
     .title = "Beyond the end",
+    .after_pass = "Each read needs its guard, not each thread: neighbours have ends of their own.",
     .kind = "kernel",
     .chapter = 29,
     .lesson = LESSON,
@@ -129,5 +130,5 @@ EXERCISE = {
               {.name = "whole blocks", .ask = ask_whole, .judge = judge, .inspect = true},
               {.name = "fewer than a warp", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true},
-              {.name = "many elements", .ask = ask_many, .judge = judge, .passes = 1}},
+              {.name = "many elements", .ask = ask_many, .judge = judge, .schedules = 1}},
 };

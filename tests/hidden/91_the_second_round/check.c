@@ -81,6 +81,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "91_the_second_round",
     .title = "The second round",
+    .after_pass = "A loop that uses shared memory again needs a barrier behind the reading as well.",
     .kind = "kernel",
     .chapter = 29,
     .lesson = LESSON,
@@ -91,5 +92,5 @@ EXERCISE = {
     .tests = {{.name = "several rounds", .ask = ask_rounds, .judge = judge, .inspect = true},
               {.name = "two rounds", .ask = ask_two, .judge = judge, .inspect = true},
               {.name = "many rounds", .ask = ask_many, .judge = judge, .inspect = true},
-              {.name = "very many", .ask = ask_very_many, .judge = judge, .passes = 1}},
+              {.name = "very many", .ask = ask_very_many, .judge = judge, .schedules = 1}},
 };

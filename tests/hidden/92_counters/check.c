@@ -129,6 +129,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "92_counters",
     .title = "Counters",
+    .after_pass = "Shared memory is set before it is used, and what threads share is added to atomically.",
     .kind = "kernel",
     .chapter = 29,
     .lesson = LESSON,
@@ -140,5 +141,5 @@ EXERCISE = {
     .tests = {{.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "frequent numbers", .ask = ask_frequent, .judge = judge, .inspect = true},
               {.name = "few", .ask = ask_few, .judge = judge, .inspect = true},
-              {.name = "one number, very often", .ask = ask_one_number, .judge = judge, .passes = 1}},
+              {.name = "one number, very often", .ask = ask_one_number, .judge = judge, .schedules = 1}},
 };

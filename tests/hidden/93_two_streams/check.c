@@ -81,13 +81,13 @@ typedef struct Seen {
 } Seen;
 
 static Seen look_at(const Case *c) {
-  Course all = course(c);
+  EventTrace all = event_trace(c);
   Seen s = {.known = all.known, .one_stream = true};
   int64_t stream = -1;
   for (int64_t i = 0; i < all.count; i++) {
-    const CourseEntry *e = &all.entries[i];
+    const TraceEntry *e = &all.entries[i];
     s.ran |= e->ran >= 0;
-    if (e->kind != COURSE_KERNEL)
+    if (e->kind != TRACE_KERNEL)
       continue;
     s.default_stream |= e->stream == 0;
     s.one_stream &= stream < 0 || e->stream == stream;
@@ -114,15 +114,15 @@ static void judge(Case *c) {
   suspect_that(c, s.known && s.default_stream, &DEFAULT_STREAM);
   suspect_that(c, s.known && s.one_stream && counts(c)->launches > 1, &ONE_STREAM);
   suspect_array(c, "sum", sums(c, -1), &ONE_BATCH);
-  suspect_that(c, two && case_pass(c) == PASS_IN_ORDER && has_nan(sum), &NOT_AWAITED);
-  suspect_that(c, two && case_pass(c) != PASS_IN_ORDER && sum && !has_nan(sum), &OVERWRITTEN);
+  suspect_that(c, two && case_schedule(c) == SCHEDULE_IN_ORDER && has_nan(sum), &NOT_AWAITED);
+  suspect_that(c, two && case_schedule(c) != SCHEDULE_IN_ORDER && sum && !has_nan(sum), &OVERWRITTEN);
   if (!expect_array(c, "sum", want, 0) ||
       !expect_exactly(c, "copies to the host", counts(c)->device_to_host, 0, &COMPUTED_ON_HOST) ||
       !expect_at_least(c, "launches", counts(c)->launches, 2 * x->shape.size[0], &NO_KERNEL) ||
       !expect_exactly(c, "copies on the device", counts(c)->device_to_device, 0, &COPIES) ||
       !expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITS) || !s.known)
     return;
-  if (case_pass(c) == PASS_IN_ORDER && !expect_that(c, !s.ran, &WAITS, "some of it had been done on return"))
+  if (case_schedule(c) == SCHEDULE_IN_ORDER && !expect_that(c, !s.ran, &WAITS, "some of it had been done on return"))
     return;
   const Array *scaled = got(c, "scaled");
   suspect_that(c, scaled && !(scaled->flags & ARRAY_GUARD_BROKEN), &OTHER_ARRAY);
@@ -135,6 +135,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "93_two_streams",
     .title = "Two streams",
+    .after_pass = "An event stands for what was in its stream when it was recorded, and orders one direction alone.",
     .kind = "kernel",
     .chapter = 29,
     .lesson = LESSON,

@@ -1,6 +1,6 @@
 #include "driver.h"
 #include "answer.h"
-#include "course_sim.h"
+#include "event_trace_sim.h"
 #include <stdlib.h>
 
 // `first` has x, and `second` the zeros, when they come to what was put in here, and not before.
@@ -58,11 +58,11 @@ void drive(Driver *d) {
   cudaDeviceSynchronize();
   queue_inputs(x, pinned, batches * bytes, sum, bytes, first, second);
   driver_count(d);
-  course_follow(true);
+  trace_follow(true);
   sums_on_device(sum, scaled, x, batches, n, first, second);
-  course_follow(false);
+  trace_follow(false);
   driver_stop(d);
-  course_put(d);
+  trace_put(d);
   cudaMemcpyAsync(host, sum, bytes, cudaMemcpyDeviceToHost, second);
   cudaStreamSynchronize(second);
   driver_put_array(d, "sum", FY_FLOAT32, row, host);

@@ -127,6 +127,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "94_three_pointers",
     .title = "Three pointers",
+    .after_pass = "A pointer has a place, a time and an alignment, and a kernel needs all three to be right.",
     .kind = "kernel",
     .chapter = 29,
     .lesson = LESSON,

@@ -142,7 +142,8 @@ static bool judge_values(Case *c) {
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_faults(c);
   suspect_finding(c, "race", &RACE_IN_TILE);
-  suspect_that(c, case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS, &RACE_IN_TILE);
+  suspect_that(c, case_schedule(c) == SCHEDULE_THREADS_DOWN || case_schedule(c) == SCHEDULE_WITHIN_BLOCKS,
+               &RACE_IN_TILE);
   suspect_that(c, limits_exchanged(c, out), &LIMITS);
   suspect_that(c, !right && copied && rows > 1 && columns > 1, &NOT_TURNED);
   suspect_that(c, !right && inside && rows >= 32 && columns >= 32 && (rows % 32 || columns % 32), &EDGES);
@@ -181,6 +182,7 @@ static void judge_beside(Case *c) {
 EXERCISE = {
     .id = "95_faster_transpose",
     .title = "Make it faster: a transpose",
+    .after_pass = "A transpose can be as fast as a copy: nothing is left to gain when memory is the limit.",
     .kind = "kernel",
     .chapter = 23,
     .lesson = LESSON "#a-transpose-step-by-step",
@@ -198,7 +200,7 @@ EXERCISE = {
               {.name = "columns of whole tiles", .ask = ask_whole_columns, .judge = judge_inspected, .inspect = true},
               {.name = "odd sizes, looked at", .ask = ask_odd, .judge = judge_inspected, .inspect = true},
               {.name = "one column", .ask = ask_narrow, .judge = judge},
-              {.name = "very many rows", .ask = ask_tall, .judge = judge, .passes = 3},
-              {.name = "more pairs of rows than blocks in y", .ask = ask_very_tall, .judge = judge, .passes = 1},
-              {.name = "the second call", .ask = ask_twice, .judge = judge, .passes = 1}},
+              {.name = "very many rows", .ask = ask_tall, .judge = judge, .schedules = 3},
+              {.name = "more pairs of rows than blocks in y", .ask = ask_very_tall, .judge = judge, .schedules = 1},
+              {.name = "the second call", .ask = ask_twice, .judge = judge, .schedules = 1}},
 };

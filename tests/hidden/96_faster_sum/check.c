@@ -95,8 +95,10 @@ static bool judge_values(Case *c) {
   const bool wrong = out && got != all;
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_faults(c);
-  suspect_that(c, wrong && (case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS), &UNORDERED);
-  suspect_that(c, wrong && (case_pass(c) == PASS_BLOCKS_DOWN || case_pass(c) == PASS_BETWEEN_BLOCKS), &LOST);
+  suspect_that(c, wrong && (case_schedule(c) == SCHEDULE_THREADS_DOWN || case_schedule(c) == SCHEDULE_WITHIN_BLOCKS),
+               &UNORDERED);
+  suspect_that(c, wrong && (case_schedule(c) == SCHEDULE_BLOCKS_DOWN || case_schedule(c) == SCHEDULE_BETWEEN_BLOCKS),
+               &LOST);
   suspect_that(c, wrong && got == sum_of_floors(x), &ADDED_WHOLE);
   suspect_finding(c, "race-grid", &LOST);
   suspect_finding(c, "race", &UNORDERED);
@@ -136,6 +138,7 @@ static void judge_beside(Case *c) {
 EXERCISE = {
     .id = "96_faster_sum",
     .title = "Make it faster: a sum",
+    .after_pass = "Most of a sum's time was spent between the additions; at the end it is spent reading.",
     .kind = "kernel",
     .chapter = 24,
     .lesson = LESSON "#seven-steps",
@@ -150,7 +153,7 @@ EXERCISE = {
               {.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
               {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd", .ask = ask_odd, .judge = judge},
-              {.name = "above it", .ask = ask_above, .judge = judge, .passes = 1},
+              {.name = "above it", .ask = ask_above, .judge = judge, .schedules = 1},
               {.name = "fewer than a warp", .ask = ask_few, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge}},
 };

@@ -116,7 +116,8 @@ static bool judge_values(Case *c) {
   const bool wrong = out && memcmp(out->f32, want->f32, (size_t)want->count * sizeof(float)) != 0;
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_faults(c);
-  suspect_that(c, wrong && (case_pass(c) == PASS_THREADS_DOWN || case_pass(c) == PASS_WITHIN_BLOCKS), &UNORDERED);
+  suspect_that(c, wrong && (case_schedule(c) == SCHEDULE_THREADS_DOWN || case_schedule(c) == SCHEDULE_WITHIN_BLOCKS),
+               &UNORDERED);
   suspect_finding(c, "race", &UNORDERED);
   for (int64_t step = 8; wrong && step <= 32; step *= 2) // each of these products takes as long as a run
     if (k > step && k % step)
@@ -158,6 +159,7 @@ static void judge_beside(Case *c) {
 EXERCISE = {
     .id = "97_faster_product",
     .title = "Make it faster: a product",
+    .after_pass = "Each level, tile, registers, vectors, raises how often a word is used once it is near.",
     .kind = "kernel",
     .chapter = 26,
     .lesson = LESSON "#what-the-steps-are-worth",
@@ -171,13 +173,13 @@ EXERCISE = {
               {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge},
               {.name = "looked at", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
-              {.name = "m alone is odd", .ask = ask_rows_alone, .judge = judge, .passes = 2},
-              {.name = "n alone is odd", .ask = ask_columns_alone, .judge = judge, .passes = 2},
-              {.name = "k alone is odd", .ask = ask_inner_alone, .judge = judge, .passes = 2},
-              {.name = "k alone no multiple of 4, odd", .ask = ask_odd_rows_of_a, .judge = judge, .passes = 1},
-              {.name = "k alone no multiple of 4, even", .ask = ask_even_rows_of_a, .judge = judge, .passes = 1},
-              {.name = "n alone no multiple of 4, odd", .ask = ask_odd_rows_of_b, .judge = judge, .passes = 1},
-              {.name = "n alone no multiple of 4, even", .ask = ask_even_rows_of_b, .judge = judge, .passes = 1},
+              {.name = "m alone is odd", .ask = ask_rows_alone, .judge = judge, .schedules = 2},
+              {.name = "n alone is odd", .ask = ask_columns_alone, .judge = judge, .schedules = 2},
+              {.name = "k alone is odd", .ask = ask_inner_alone, .judge = judge, .schedules = 2},
+              {.name = "k alone no multiple of 4, odd", .ask = ask_odd_rows_of_a, .judge = judge, .schedules = 1},
+              {.name = "k alone no multiple of 4, even", .ask = ask_even_rows_of_a, .judge = judge, .schedules = 1},
+              {.name = "n alone no multiple of 4, odd", .ask = ask_odd_rows_of_b, .judge = judge, .schedules = 1},
+              {.name = "n alone no multiple of 4, even", .ask = ask_even_rows_of_b, .judge = judge, .schedules = 1},
               {.name = "short sums, looked at", .ask = ask_short, .judge = judge_inspected, .inspect = true},
               {.name = "one row", .ask = ask_vector, .judge = judge}},
 };

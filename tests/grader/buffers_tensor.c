@@ -212,7 +212,7 @@ static void put_left(Driver *d) {
     driver_put_text(d, "#left", left ? left : "scope");
 }
 
-void place_run(Driver *d) {
+void buffers_run(Driver *d) {
   FyError error;
   switches_before = switches_now(); // and again where counting begins
   const bool recording = switches_before.grad;
@@ -235,7 +235,7 @@ void place_run(Driver *d) {
   }
 }
 
-void place_counts(Counts *now) {
+void buffers_counts(Counts *now) {
   FyCounters c = fy_counters();
   *now = (Counts){
       .host_to_device = c.host_to_device,
@@ -257,10 +257,10 @@ void place_counts(Counts *now) {
 }
 
 // An error leaves by another way, and its scopes and guards are closed behind the driver.
-void place_count_end(Driver *d) {
+void buffers_count_end(Driver *d) {
   if (!d->failed)
     put_left(d);
-  course_end(d);
+  trace_end(d);
 }
 
 // The linker sends the library's own calls of what it counts with through here (--wrap).
@@ -293,12 +293,12 @@ void __wrap_fy_count_synchronization(void) {
   __real_fy_count_synchronization();
   ledger_write(LEDGER_SYNCHRONIZATION, 0);
   ledger_unlock();
-  course_waited();
+  trace_waited();
 }
 
-void place_count_begin(void) {
+void buffers_count_begin(void) {
   for (int i = 0; i < fy_cuda_device_count(); i++)
     fy_reset_peak_memory_stats(fy_cuda_device(i));
   switches_before = switches_now();
-  course_begin();
+  trace_begin();
 }

@@ -1,6 +1,6 @@
 // The course (course.h): the simulator tells what is queued and what runs, and the linker sends the calls of streams and events
 // through here (--wrap). On a real GPU nobody tells, and there is no course.
-#include "course.h"
+#include "event_trace.h"
 #include "child.h"
 #include "device/impl.h"
 #include "device/runtime.h"
@@ -14,45 +14,45 @@ static struct {
   pthread_mutex_t lock;
   bool open;
   int64_t count;
-  CourseEntry entries[COURSE_MOST];
-  unsigned long long ids[COURSE_MOST];
+  TraceEntry entries[TRACE_MOST];
+  unsigned long long ids[TRACE_MOST];
   struct {
     unsigned long long id;
     int64_t at;
   } ran[REMEMBERED];
-} course = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int64_t add(CourseEntry entry, unsigned long long id) {
+static int64_t add(TraceEntry entry, unsigned long long id) {
   int64_t at = -1;
-  pthread_mutex_lock(&course.lock);
-  const CourseEntry *last = course.count > 0 && course.count <= COURSE_MOST ? &course.entries[course.count - 1] : NULL;
-  bool polls = entry.kind == COURSE_QUERY && last && last->kind == COURSE_QUERY && last->number == entry.number;
-  if (course.open && !polls && course.count < COURSE_MOST) {
-    at = course.count++;
+  pthread_mutex_lock(&trace.lock);
+  const TraceEntry *last = trace.count > 0 && trace.count <= TRACE_MOST ? &trace.entries[trace.count - 1] : NULL;
+  bool polls = entry.kind == TRACE_QUERY && last && last->kind == TRACE_QUERY && last->number == entry.number;
+  if (trace.open && !polls && trace.count < TRACE_MOST) {
+    at = trace.count++;
     entry.ran = -1;
-    course.entries[at] = entry;
-    course.ids[at] = id;
-  } else if (course.open && !polls) {
-    course.count = COURSE_MOST + 1; // too long: it says nothing
+    trace.entries[at] = entry;
+    trace.ids[at] = id;
+  } else if (trace.open && !polls) {
+    trace.count = TRACE_MOST + 1; // too long: it says nothing
   }
-  pthread_mutex_unlock(&course.lock);
+  pthread_mutex_unlock(&trace.lock);
   return at;
 }
 
 static int64_t kind_of(const struct cudasim_activity *a) {
   if (a->kind != CUDASIM_COPY)
-    return a->kind == CUDASIM_KERNEL ? COURSE_KERNEL : COURSE_FILL;
-  return a->copy_kind == 1 ? COURSE_IN : a->copy_kind == 2 ? COURSE_OUT : COURSE_WITHIN; // cudaMemcpyKind
+    return a->kind == CUDASIM_KERNEL ? TRACE_KERNEL : TRACE_FILL;
+  return a->copy_kind == 1 ? TRACE_IN : a->copy_kind == 2 ? TRACE_OUT : TRACE_WITHIN; // cudaMemcpyKind
 }
 
 static _Thread_local bool from_pinned_memory; // what the library is about to copy
 
 static void queued(const struct cudasim_activity *a) {
-  add((CourseEntry){.kind = kind_of(a),
-                    .device = a->device,
-                    .stream = (int64_t)a->stream,
-                    .bytes = (int64_t)a->bytes,
-                    .number = kind_of(a) == COURSE_IN && from_pinned_memory},
+  add((TraceEntry){.kind = kind_of(a),
+                   .device = a->device,
+                   .stream = (int64_t)a->stream,
+                   .bytes = (int64_t)a->bytes,
+                   .number = kind_of(a) == TRACE_IN && from_pinned_memory},
       a->id);
 }
 
@@ -69,41 +69,41 @@ void __wrap_fy_copy_bytes(void *to, int to_device, bool to_pinned, const void *f
 }
 
 static void ran(const struct cudasim_activity *a) {
-  pthread_mutex_lock(&course.lock);
-  course.ran[a->id % REMEMBERED].id = a->id;
-  course.ran[a->id % REMEMBERED].at = course.count;
-  pthread_mutex_unlock(&course.lock);
+  pthread_mutex_lock(&trace.lock);
+  trace.ran[a->id % REMEMBERED].id = a->id;
+  trace.ran[a->id % REMEMBERED].at = trace.count;
+  pthread_mutex_unlock(&trace.lock);
 }
 
-void course_begin(void) {
-  pthread_mutex_lock(&course.lock);
-  course.open = true;
-  course.count = 0;
-  pthread_mutex_unlock(&course.lock);
+void trace_begin(void) {
+  pthread_mutex_lock(&trace.lock);
+  trace.open = true;
+  trace.count = 0;
+  pthread_mutex_unlock(&trace.lock);
   cudasim_trace(queued, ran);
 }
 
-void course_end(Driver *d) {
-  pthread_mutex_lock(&course.lock);
-  bool told = course.open && course.count <= COURSE_MOST && fy_cuda_is_available() && fy_cuda_is_simulated();
-  course.open = false;
-  for (int64_t i = 0; told && i < course.count; i++)
-    if (course.ids[i] && course.ran[course.ids[i] % REMEMBERED].id == course.ids[i])
-      course.entries[i].ran = course.ran[course.ids[i] % REMEMBERED].at;
-  pthread_mutex_unlock(&course.lock);
+void trace_end(Driver *d) {
+  pthread_mutex_lock(&trace.lock);
+  bool told = trace.open && trace.count <= TRACE_MOST && fy_cuda_is_available() && fy_cuda_is_simulated();
+  trace.open = false;
+  for (int64_t i = 0; told && i < trace.count; i++)
+    if (trace.ids[i] && trace.ran[trace.ids[i] % REMEMBERED].id == trace.ids[i])
+      trace.entries[i].ran = trace.ran[trace.ids[i] % REMEMBERED].at;
+  pthread_mutex_unlock(&trace.lock);
   cudasim_trace(NULL, NULL);
-  Shape s = {.rank = 2, .size = {course.count, COURSE_COLUMNS}};
+  Shape s = {.rank = 2, .size = {trace.count, TRACE_COLUMNS}};
   if (told)
-    driver_put_array(d, "#course", FY_INT64, s, course.entries);
+    driver_put_array(d, "#course", FY_INT64, s, trace.entries);
 }
 
 void driver_mark(Driver *d, int64_t number) {
   (void)d;
-  add((CourseEntry){.kind = COURSE_MARK, .number = number}, 0);
+  add((TraceEntry){.kind = TRACE_MARK, .number = number}, 0);
 }
 
-void course_waited(void) {
-  add((CourseEntry){.kind = COURSE_WAIT}, 0);
+void trace_waited(void) {
+  add((TraceEntry){.kind = TRACE_WAIT}, 0);
 }
 
 int64_t driver_stream(FyStream *stream) {
@@ -112,10 +112,10 @@ int64_t driver_stream(FyStream *stream) {
 
 void driver_copies_first(Driver *d) {
   (void)d;
-  for (int64_t i = 0; i < course.count && i < COURSE_MOST; i++)
-    if (course.entries[i].kind == COURSE_IN && course.entries[i].stream) {
-      fy_use_device((int)course.entries[i].device);
-      fy_backend_required()->stream_synchronize((void *)(uintptr_t)course.entries[i].stream);
+  for (int64_t i = 0; i < trace.count && i < TRACE_MOST; i++)
+    if (trace.entries[i].kind == TRACE_IN && trace.entries[i].stream) {
+      fy_use_device((int)trace.entries[i].device);
+      fy_backend_required()->stream_synchronize((void *)(uintptr_t)trace.entries[i].stream);
     }
 }
 
@@ -137,11 +137,11 @@ void __wrap_fy_stream_wait_stream(FyStream *stream, FyStream *other);
 void __wrap_fy_step(FyOptimizer *optimizer);
 
 // The stream that NULL stands for, and its device.
-static CourseEntry on_stream(int64_t kind, FyStream *stream) {
+static TraceEntry on_stream(int64_t kind, FyStream *stream) {
   if (!stream && fy_cuda_is_available())
     stream = fy_current_stream(fy_cuda_device(-1));
   FyDevice device = stream ? fy_stream_device(stream) : FY_CPU_DEVICE;
-  return (CourseEntry){
+  return (TraceEntry){
       .kind = kind, .device = device.type == FY_CUDA ? device.index : -1, .stream = stream ? driver_stream(stream) : 0};
 }
 
@@ -150,43 +150,43 @@ static int64_t named(const void *object) {
 }
 
 void __wrap_fy_event_record(FyEvent *event, FyStream *stream) {
-  CourseEntry entry = on_stream(COURSE_RECORD, stream);
+  TraceEntry entry = on_stream(TRACE_RECORD, stream);
   entry.number = named(event);
   add(entry, 0);
   __real_fy_event_record(event, stream);
 }
 
 void __wrap_fy_event_wait(FyEvent *event, FyStream *stream) {
-  CourseEntry entry = on_stream(COURSE_WAIT_EVENT, stream);
+  TraceEntry entry = on_stream(TRACE_WAIT_EVENT, stream);
   entry.number = named(event);
   add(entry, 0);
   __real_fy_event_wait(event, stream);
 }
 
 void __wrap_fy_stream_wait_stream(FyStream *stream, FyStream *other) {
-  add(on_stream(COURSE_WAIT_EVENT, stream), 0);
+  add(on_stream(TRACE_WAIT_EVENT, stream), 0);
   __real_fy_stream_wait_stream(stream, other);
 }
 
 bool __wrap_fy_event_query(FyEvent *event) {
-  add((CourseEntry){.kind = COURSE_QUERY, .number = named(event)}, 0);
+  add((TraceEntry){.kind = TRACE_QUERY, .number = named(event)}, 0);
   return __real_fy_event_query(event);
 }
 
 bool __wrap_fy_stream_query(FyStream *stream) {
-  add(on_stream(COURSE_QUERY, stream), 0);
+  add(on_stream(TRACE_QUERY, stream), 0);
   return __real_fy_stream_query(stream);
 }
 
 double __wrap_fy_event_elapsed_time(FyEvent *start, FyEvent *end) {
-  int64_t at = add((CourseEntry){.kind = COURSE_ELAPSED, .number = named(start), .other = named(end)}, 0);
+  int64_t at = add((TraceEntry){.kind = TRACE_ELAPSED, .number = named(start), .other = named(end)}, 0);
   double milliseconds = __real_fy_event_elapsed_time(start, end);
   if (at >= 0)
-    course.entries[at].result = (int64_t)(milliseconds * 1e6 + (milliseconds < 0 ? -0.5 : 0.5));
+    trace.entries[at].result = (int64_t)(milliseconds * 1e6 + (milliseconds < 0 ? -0.5 : 0.5));
   return milliseconds;
 }
 
 void __wrap_fy_step(FyOptimizer *optimizer) {
-  add((CourseEntry){.kind = COURSE_STEP}, 0);
+  add((TraceEntry){.kind = TRACE_STEP}, 0);
   __real_fy_step(optimizer);
 }

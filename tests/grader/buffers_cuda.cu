@@ -223,7 +223,7 @@ static void put_shapes(Driver *d) {
     driver_put_array(d, "refused launch", FY_INT64, one, refused);
 }
 
-extern "C" void place_count_begin(void) {
+extern "C" void buffers_count_begin(void) {
   shape_rows = 0;
   shapes_wanted = true;
   cudasim_trace(note_launch, NULL);
@@ -232,7 +232,7 @@ extern "C" void place_count_begin(void) {
 static void put_shapes(Driver *) {
 }
 
-extern "C" void place_count_begin(void) {
+extern "C" void buffers_count_begin(void) {
 }
 #endif
 
@@ -246,7 +246,7 @@ static void drive_first(Driver *first, Driver *d) {
   placed_count = 0;
 }
 
-extern "C" void place_run(Driver *d) {
+extern "C" void buffers_run(Driver *d) {
   if (d->first)
     drive_first(d->first, d);
   drive(d);
@@ -256,7 +256,7 @@ extern "C" void place_run(Driver *d) {
 }
 
 #ifdef FERRY_SIM
-extern "C" void place_counts(Counts *now) {
+extern "C" void buffers_counts(Counts *now) {
   struct cudasim_stats s;
   cudasim_get_stats(&s);
   memset(now, 0, sizeof *now);
@@ -336,7 +336,7 @@ extern "C" cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t
   return __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
 }
 
-extern "C" void place_counts(Counts *now) {
+extern "C" void buffers_counts(Counts *now) {
   *now = real;
 }
 #endif
