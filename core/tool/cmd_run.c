@@ -127,18 +127,10 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
   }
 }
 
-// After a pass: what it was about, what the answer's work came to beside that of the solution on the same inputs.
-static void say_passed(const Verdict *v, const RunOptions *o, const JudgeOptions *options) {
-  static Verdict reference; // large
-  char path[4096];
+// After a pass: what it was about, and the answer's counts beside the solution's.
+static void say_passed(const Verdict *v, const RunOptions *o) {
   term_paragraph(stdout, "\n  learnt  ", 10, o->exercise->after_pass);
-  in_root(path, sizeof path, "solutions/%s.%s", o->exercise->id, exercise_extension(o->exercise));
-  JudgeOptions counts = *options;
-  counts.counts_only = true;
-  judge_answer(&reference, o->exercise, path, &counts);
-  if (reference.status == STATUS_PASS)
-    verdict_print_beside(v, &reference);
-  verdict_free(&reference);
+  reference_print_beside(v);
   printf("\n  compare ./ferry diff %.2s      yours beside another answer\n", o->exercise->id);
 }
 
@@ -239,7 +231,7 @@ int judge_once(const RunOptions *o, const char *own_file) {
     fprintf(stderr, "ferry run: %s has no test \"%s\"\n", o->exercise->id, o->test);
   if (v.status == STATUS_PASS && own && !o->test) {
     remember(&v, o, own_file);
-    say_passed(&v, o, &options);
+    say_passed(&v, o);
     say_next();
   }
   if (v.status != STATUS_PASS && v.status != STATUS_GRADER_ERROR && own)

@@ -52,6 +52,7 @@ int cmd_cuda(int argc, char **argv);
 int cmd_nvcc(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
+int cmd_reference(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
@@ -113,8 +114,8 @@ int wanted_devices(void);
 // Every test a row; the report of the first that failed (all: of all), and how many passed. Then, as the last line, what it is.
 void verdict_print(const Verdict *v, const char *file, bool all);
 void verdict_print_end(const Verdict *v);
-// What was counted in the tests of both, as a table; nothing where nothing was counted.
-void verdict_print_beside(const Verdict *yours, const Verdict *reference);
+// reference.c: a table of what was counted in the tests, yours and the solution's; nothing where nothing is known of the solution.
+void reference_print_beside(const Verdict *yours);
 const char *verdict_words(const Verdict *v); // "passed on the simulator; not verified on a GPU"
 
 #endif

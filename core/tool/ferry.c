@@ -178,6 +178,8 @@ const Command commands[] = {
      cmd_grade, false, HELP_ANYWHERE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
      "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
+    {"reference", "[EX]", "count what the solutions do, for the table after a pass", "", cmd_reference, true,
+     HELP_ANYWHERE},
     {"version", "", "the version, the commit that it was built from, and the compiler", "", cmd_version, false,
      HELP_ANYWHERE},
     {"help", "[COMMAND]", "this list, or more about a command", "", cmd_help, false, HELP_OWN},

@@ -342,10 +342,9 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   v->report = report_shown(v->report);
 }
 
-static void run_schedules(TestVerdict *v, Answer *a, const Exercise *e, int devices, bool counts_only) {
+static void run_schedules(TestVerdict *v, Answer *a, const Exercise *e, int devices) {
   const ScheduleList list = schedules_of(e, v->test, a->real_gpu);
-  const int count = counts_only ? 1 : list.count;
-  for (int i = 0; i < count && run_schedule(v, a, e, devices, &list.schedules[i]); i++)
+  for (int i = 0; i < list.count && run_schedule(v, a, e, devices, &list.schedules[i]); i++)
     continue;
   forget_replies();
 }
@@ -361,13 +360,10 @@ void judge_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions
     devices = v->test->devices; // simulated ones cost nothing: what shows on several is never left out for want of them
   if (!a->real_gpu && v->test->at_most && v->test->at_most < devices)
     devices = v->test->at_most;
-  const bool inspected = test_is_inspected(v->test) && kernel;
-  if (inspected && o->counts_only)
-    v->status = STATUS_SKIPPED;
-  else if (inspected)
+  if (test_is_inspected(v->test) && kernel)
     run_inspected(v, a, e, devices);
   else
-    run_schedules(v, a, e, devices, o->counts_only);
+    run_schedules(v, a, e, devices);
 }
 
 // ---- the whole answer ------------------------------------------------------------------------------------------------------

@@ -40,9 +40,7 @@ typedef struct JudgeOptions {
   bool first;       // no test is run after the first that fails
   int devices;      // simulated ones
   bool hurry;       // after a timeout the tests that are left are not run
-  bool
-      counts_only; // for the counts of an answer that is known to be right: one schedule for each test, nothing inspected
-  int jobs;        // processes that run tests of one answer at the same time, where the sandbox lets them; 0 is 1
+  int jobs;         // processes that run tests of one answer at the same time, where the sandbox lets them; 0 is 1
 } JudgeOptions;
 
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options);
