@@ -44,7 +44,7 @@ SANITIZE_DIR_thread := tsan
 SANITIZE_DIR = $(or $(SANITIZE_DIR_$(SANITIZE)),$(error SANITIZE is address or thread))
 B := build$(if $(CLANG),/clang)$(if $(SANITIZE),/$(SANITIZE_DIR))
 MARCH ?= native
-# The processor that `make install` compiles for, and the oldest of its kind, for what must run on each (core/sim/runtime/processor.h).
+# The processor that `make install` compiles for, and the oldest of its kind, for what must run on each (core/sim/base/processor.h).
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BASELINE_x86_64 := x86-64-v3
 BASELINE_aarch64 := armv8-a

@@ -6,7 +6,7 @@
 
 #include <string.h>
 #ifdef FERRY_SIM
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #else
 #if __has_include(<cupti.h>)
 #define FERRY_CUPTI

@@ -157,8 +157,8 @@ struct launch {
   unsigned int first, end; // blocks that are looked at
   unsigned int threads;
   size_t dynamic_bytes;
-  const struct sim_stamp *stamp; // what is ordered before it; NULL: everything
-  struct sync **syncs;           // order.c
+  const struct sim_vector_clock *stamp; // what is ordered before it; NULL: everything
+  struct sync **syncs;                  // order.c
   size_t sync_room;
   struct history *histories;
   struct clock_row *rows; // clock.c

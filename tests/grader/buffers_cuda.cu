@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef FERRY_SIM
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #endif
 
 // Guards are wider than a tile's rows of the matrices that most tests draw: who reads past an array's end reads no other array.

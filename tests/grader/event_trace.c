@@ -5,7 +5,7 @@
 #include "device/impl.h"
 #include "device/runtime.h"
 #include "driver.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #include <pthread.h>
 
 enum { REMEMBERED = 1 << 15 }; // works whose end is kept: by id, the later ones in the place of the earlier

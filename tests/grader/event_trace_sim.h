@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 
 #ifdef FERRY_SIM
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 static TraceEntry trace_entries[TRACE_MOST];
 static unsigned long long trace_ids[TRACE_MOST];

@@ -27,14 +27,15 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void forget_known(void) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)
-    if (!sim_stamp_host_knows(pending[i].chain, pending[i].number))
+    if (!sim_vector_clock_host_knows(pending[i].chain, pending[i].number))
       pending[kept++] = pending[i];
   count = kept;
   atomic_store(&copies_pending, count > 0);
   atomic_store(&host_watches, count > 0 || atomic_load(&shares_memory));
 }
 
-void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp) {
+void host_queued(const struct sim_region *region, bool writes, const void *caller,
+                 const struct sim_vector_clock *stamp) {
   if (stamp->unknown)
     return;
   pthread_mutex_lock(&lock);
@@ -43,7 +44,7 @@ void host_queued(const struct sim_region *region, bool writes, const void *calle
     room = count == room ? 2 * room + 16 : room;
     pending = inspect_resize(pending, room * sizeof *pending);
   }
-  pending[count++] = (struct pending){*region, writes, program_place_if(caller), stamp->chain, stamp->number};
+  pending[count++] = (struct pending){*region, writes, program_place_if(caller), stamp->component, stamp->time};
   atomic_store(&copies_pending, true);
   atomic_store(&host_watches, true);
   pthread_mutex_unlock(&lock);
@@ -60,14 +61,14 @@ static void report(const struct pending *p, uint64_t address, uint32_t place, bo
 
 static void meet_copies(uint64_t address, size_t bytes, uint32_t place, bool writes) {
   bool known = false;
-  if (sim_running_stamp()) // a kernel that nobody looks at, or a function of the host's that a stream calls in its turn
+  if (sim_running_vector_clock()) // a kernel that nobody looks at, or a function of the host's that a stream calls in its turn
     return;
   pthread_mutex_lock(&lock);
   for (size_t i = 0; i < count; i++) {
     const struct pending *p = &pending[i];
     if ((!p->writes && !writes) || !past_touches(&p->region, address, bytes))
       continue;
-    if (sim_stamp_host_knows(p->chain, p->number))
+    if (sim_vector_clock_host_knows(p->chain, p->number))
       known = true;
     else
       report(p, address, place, writes);
@@ -95,16 +96,16 @@ static bool comes_to_kernels(uint64_t address, size_t bytes, uint32_t place, boo
   if (is_heap && writes)
     memory_host_writes(address, bytes);
   const bool shared = is_heap ? memory_is_allocated(address) : program_is_managed(address);
-  return shared && sim_stamp_host_is_behind() && !atomic_load(&waits_otherwise) && !sim_host_computes() &&
-         (!sim_running_stamp() || sim_running_host_function());
+  return shared && sim_vector_clock_host_is_behind() && !atomic_load(&waits_otherwise) && !sim_host_computes() &&
+         (!sim_running_vector_clock() || sim_running_host_function());
 }
 
 void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool writes) {
-  static __thread struct sim_stamp knows;
+  static __thread struct sim_vector_clock knows;
   if (!comes_to_kernels(address, bytes, place, writes))
     return;
-  const struct sim_stamp *function = sim_running_stamp(); // that a stream calls in its turn
-  const unsigned long version = function ? 0 : sim_stamp_of_host(&knows);
+  const struct sim_vector_clock *function = sim_running_vector_clock(); // that a stream calls in its turn
+  const unsigned long version = function ? 0 : sim_vector_clock_of_host(&knows);
   struct transferred what = {
       .region = sim_bytes((const void *)(uintptr_t)address, bytes), .place = place, .writes = writes};
   inspect_hold();

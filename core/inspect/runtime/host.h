@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 struct sim_region;
-struct sim_stamp;
+struct sim_vector_clock;
 extern atomic_bool host_watches; // the host has not waited for a copy of its memory, or shares some with kernels
-void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_stamp *stamp);
+void host_queued(const struct sim_region *region, bool writes, const void *caller,
+                 const struct sim_vector_clock *stamp);
 void host_begins_sharing(void);
 void host_access_watched(uint64_t address, size_t bytes, uint32_t place, bool writes);
 static inline void host_access(uint64_t address, size_t bytes, uint32_t place, bool writes) {

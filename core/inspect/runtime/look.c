@@ -24,9 +24,9 @@
 #include "inspect/runtime/program.h"
 #include "inspect/shadow/race.h"
 #include "inspect/simt/replay.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #include "sim/engine/fiber.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 
 #include "cudasim_launch.h"
 
@@ -448,38 +448,38 @@ static void dies(void) {
   alarm(0);
 }
 
-static const struct sim_inspector inspector = {.launch_begin = launch_begin,
-                                               .launch_end = launch_end,
-                                               .block_begin = block_begin,
-                                               .block_end = block_end,
-                                               .blocks_left = blocks_left,
-                                               .thread_runs = thread_runs,
-                                               .thread_goes_on = thread_goes_on,
-                                               .thread_done = thread_done,
-                                               .barrier_opens = barrier_opens,
-                                               .warp_met = warp_met,
-                                               .fence = fence,
-                                               .synchronizes = synchronizes,
-                                               .async_write = async_write,
-                                               .async_commit = async_commit,
-                                               .async_wait = async_wait,
-                                               .grid_barrier = grid_barrier,
-                                               .pause = pause_look,
-                                               .divergent = divergent,
-                                               .dies = dies,
-                                               .livelocked = livelocked,
-                                               .faulted = faulted,
-                                               .allocated = allocated,
-                                               .host_allocated = host_allocated,
-                                               .freed = freed,
-                                               .freed_in_stream = freed_in_stream,
-                                               .given_back = given_back,
-                                               .reset = reset,
-                                               .wrote = wrote,
-                                               .was_read = was_read,
-                                               .host_queued = host_queued,
-                                               .copied = copied,
-                                               .refused = refused};
+static const struct sim_plugin inspector = {.launch_begin = launch_begin,
+                                            .launch_end = launch_end,
+                                            .block_begin = block_begin,
+                                            .block_end = block_end,
+                                            .blocks_left = blocks_left,
+                                            .thread_runs = thread_runs,
+                                            .thread_goes_on = thread_goes_on,
+                                            .thread_done = thread_done,
+                                            .barrier_opens = barrier_opens,
+                                            .warp_met = warp_met,
+                                            .fence = fence,
+                                            .synchronizes = synchronizes,
+                                            .async_write = async_write,
+                                            .async_commit = async_commit,
+                                            .async_wait = async_wait,
+                                            .grid_barrier = grid_barrier,
+                                            .pause = pause_look,
+                                            .divergent = divergent,
+                                            .dies = dies,
+                                            .livelocked = livelocked,
+                                            .faulted = faulted,
+                                            .allocated = allocated,
+                                            .host_allocated = host_allocated,
+                                            .freed = freed,
+                                            .freed_in_stream = freed_in_stream,
+                                            .given_back = given_back,
+                                            .reset = reset,
+                                            .wrote = wrote,
+                                            .was_read = was_read,
+                                            .host_queued = host_queued,
+                                            .copied = copied,
+                                            .refused = refused};
 
 __attribute__((constructor)) static void begin(void) {
   const char *count = getenv("FERRY_INSPECT_BLOCKS");
@@ -492,7 +492,8 @@ __attribute__((constructor)) static void begin(void) {
   if (program_has_managed())
     host_begins_sharing();
   mix_read();
-  sim_inspector = &inspector;
+  sim_plugin_register(&inspector);
+  sim_vector_clocks_start();
   cudasim_counts_come(will_count);
   atexit(at_exit);
 }

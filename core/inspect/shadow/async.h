@@ -1,4 +1,4 @@
-// Asynchronous copies to shared memory: what the simulator tells of the running thread (async.c, sim/engine/inspector.h).
+// Asynchronous copies to shared memory: what the simulator tells of the running thread (async.c, sim/base/plugin.h).
 #ifndef INSPECT_ASYNC_H
 #define INSPECT_ASYNC_H
 

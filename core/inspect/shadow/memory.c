@@ -9,9 +9,9 @@
 #include "inspect/shadow/memory.h"
 #include "inspect/runtime/program.h"
 #include "inspect/shadow/race.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 enum { UNALLOCATED, UNWRITTEN, WRITTEN = MEMORY_WRITTEN, FREED }; // of a byte
 

@@ -31,21 +31,21 @@ static unsigned int chains;
 static unsigned long host_came; // the last submission after which the host itself is among them; 0: it is not
 static size_t host_count;       // accesses of the host's and of its functions
 
-static const struct sim_stamp *running_stamp(void) {
-  const struct sim_stamp *stamp = sim_running_stamp();
+static const struct sim_vector_clock *running_stamp(void) {
+  const struct sim_vector_clock *stamp = sim_running_vector_clock();
   return stamp && !stamp->unknown ? stamp : NULL;
 }
 
-static bool is_before(const struct past *p, const struct sim_stamp *stamp) {
+static bool is_before(const struct past *p, const struct sim_vector_clock *stamp) {
   if (p->submission)
     return stamp == NULL || stamp->submission > p->submission;
-  return p->number == 0 || stamp == NULL || (p->chain < stamp->chains && stamp->seen[p->chain] >= p->number);
+  return p->number == 0 || stamp == NULL || (p->chain < stamp->components && stamp->times[p->chain] >= p->number);
 }
 
 // While nothing runs: no block asks about what is forgotten. So much is kept at most.
 static void forget(void) {
   enum { MOST_ERAS = 1 << 22, MOST = 1 << 16 };
-  const unsigned long now = sim_stamp_epoch();
+  const unsigned long now = sim_vector_clock_epoch();
   const bool full = count >= MOST || race_now() - race_eras_begin >= MOST_ERAS;
   if (launches_running || (now == epoch && !full))
     return;
@@ -59,21 +59,21 @@ static void forget(void) {
   race_forget();
 }
 
-static struct past *add(uint64_t run, const struct sim_stamp *stamp) {
+static struct past *add(uint64_t run, const struct sim_vector_clock *stamp) {
   if (count == room) {
     room = room ? 2 * room : 64;
     past = inspect_resize(past, room * sizeof *past);
   }
   past[count] = (struct past){.first_run = run, .first_era = race_now()};
-  past[count].chain = stamp ? stamp->chain : 0;
-  past[count].number = stamp ? stamp->number : 0;
-  if (stamp && stamp->chain >= chains) {
-    highest = inspect_resize(highest, (stamp->chain + 1) * sizeof *highest);
-    while (chains <= stamp->chain)
+  past[count].chain = stamp ? stamp->component : 0;
+  past[count].number = stamp ? stamp->time : 0;
+  if (stamp && stamp->component >= chains) {
+    highest = inspect_resize(highest, (stamp->component + 1) * sizeof *highest);
+    while (chains <= stamp->component)
       highest[chains++] = 0;
   }
   if (stamp)
-    highest[stamp->chain] = stamp->number;
+    highest[stamp->component] = stamp->time;
   return &past[count++];
 }
 
@@ -90,17 +90,17 @@ static struct past *past_of(uint64_t run) {
 }
 
 // Is everything ordered before `stamp`, as it is while a program uses one stream?
-static bool is_behind_all(const struct sim_stamp *stamp) {
+static bool is_behind_all(const struct sim_vector_clock *stamp) {
   if (stamp && host_came && stamp->submission <= host_came)
     return false;
   for (unsigned int c = 0; stamp && c < chains; c++)
-    if (highest[c] > (c < stamp->chains ? stamp->seen[c] : 0))
+    if (highest[c] > (c < stamp->components ? stamp->times[c] : 0))
       return false;
   return true;
 }
 
 // The first era of all that is not ordered before `stamp`.
-static uint32_t first_unordered_era(const struct sim_stamp *stamp) {
+static uint32_t first_unordered_era(const struct sim_vector_clock *stamp) {
   uint32_t era = race_now();
   for (size_t i = is_behind_all(stamp) ? 0 : count; i-- > 0;)
     if (!is_before(&past[i], stamp))
@@ -211,7 +211,7 @@ void past_conflict(const struct launch *launch, const struct note *before, uint3
 // ---- copies ------------------------------------------------------------------------------------------------------------------
 
 struct transfer {
-  const struct sim_stamp *stamp;
+  const struct sim_vector_clock *stamp;
   uint32_t first_era;
   struct transferred what;
   bool of_host;
@@ -338,7 +338,7 @@ static void meet_readers(const struct transfer *t, const struct past *p) {
   }
 }
 
-static struct past *add_transfer(const struct sim_stamp *stamp, const struct transferred *what) {
+static struct past *add_transfer(const struct sim_vector_clock *stamp, const struct transferred *what) {
   struct past *p = add(look_new_run(), stamp);
   p->what = *what;
   copies = true;
@@ -382,12 +382,12 @@ static bool goes_on(struct sim_region *region, uint64_t address, size_t bytes) {
 }
 
 // By the function with this stamp, or by the host when `knows` was all that it knew.
-static bool is_by(const struct past *p, const struct sim_stamp *function, const struct sim_stamp *knows) {
-  return function ? p->submission == 0 && p->chain == function->chain && p->number == function->number
+static bool is_by(const struct past *p, const struct sim_vector_clock *function, const struct sim_vector_clock *knows) {
+  return function ? p->submission == 0 && p->chain == function->component && p->number == function->time
                   : p->submission == knows->submission;
 }
 
-static struct past *host_entry(const struct sim_stamp *function, const struct sim_stamp *knows,
+static struct past *host_entry(const struct sim_vector_clock *function, const struct sim_vector_clock *knows,
                                const struct transferred *what) {
   enum { LOOKS_BACK = 16, MOST = 4096 };
   for (size_t i = count; i-- > 0 && i + LOOKS_BACK >= count;) {
@@ -406,7 +406,8 @@ static struct past *host_entry(const struct sim_stamp *function, const struct si
 }
 
 // Of the host, or of a function that a stream calls: what kernels have done, and for those that are still to come.
-static void host_meets(struct transfer t, const struct sim_stamp *function, const struct sim_stamp *knows) {
+static void host_meets(struct transfer t, const struct sim_vector_clock *function,
+                       const struct sim_vector_clock *knows) {
   if (t.first_era < race_now())
     each_cell(&t.what.region, meet_cell, &t);
   const struct past *p = host_entry(function, knows, &t.what);
@@ -417,13 +418,13 @@ static void host_meets(struct transfer t, const struct sim_stamp *function, cons
   }
 }
 
-void past_host_access(const struct sim_stamp *knows, unsigned long version, struct transferred what) {
+void past_host_access(const struct sim_vector_clock *knows, unsigned long version, struct transferred what) {
   static struct {
     unsigned long version;
     size_t count;
     uint32_t era;
   } asked; // most accesses are asked for by a loop
-  struct sim_stamp now = *knows;
+  struct sim_vector_clock now = *knows;
   now.submission = ULONG_MAX; // behind all that the host has done itself
   forget();
   if (asked.version != version || asked.count != count || asked.era < race_eras_begin) {
@@ -434,7 +435,7 @@ void past_host_access(const struct sim_stamp *knows, unsigned long version, stru
   host_meets((struct transfer){&now, asked.era, what, true}, NULL, knows);
 }
 
-void past_host_function(const struct sim_stamp *stamp, struct transferred what) {
+void past_host_function(const struct sim_vector_clock *stamp, struct transferred what) {
   forget();
   if (!stamp->unknown)
     host_meets((struct transfer){stamp, first_unordered_era(stamp), what, false}, stamp, NULL);

@@ -3,7 +3,7 @@
 #define INSPECT_PAST_H
 
 #include "inspect/inspect.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 
 // Sets the launch's stamp and its first era; words that copies have come to which nothing orders before it remember them.
 void past_begin_launch(struct launch *launch);
@@ -20,9 +20,9 @@ void past_transfer(struct transferred what);
 // A constant, so far behind the first of all, which no cell remembers.
 void past_reads_constant(struct launch *launch, uint64_t address, size_t offset, uint32_t key);
 // The host comes to memory that it shares with kernels, and `knows` this; as long as `version` is the same it has waited for nothing more.
-void past_host_access(const struct sim_stamp *knows, unsigned long version, struct transferred what);
+void past_host_access(const struct sim_vector_clock *knows, unsigned long version, struct transferred what);
 // A function of the host's does, which a stream calls; it is ordered as `stamp` says.
-void past_host_function(const struct sim_stamp *stamp, struct transferred what);
+void past_host_function(const struct sim_vector_clock *stamp, struct transferred what);
 void past_forget_host(void); // all that it has come to so far
 
 bool past_touches(const struct sim_region *region, uint64_t address, size_t bytes);

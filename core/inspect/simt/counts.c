@@ -12,7 +12,7 @@
 
 #include "model/counts.h"
 #include "model/kernel.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 // ---- distinct sectors ----------------------------------------------------------------------------------------------------------
 

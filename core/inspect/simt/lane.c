@@ -11,7 +11,7 @@
 #include "inspect/shadow/race.h"
 #include "inspect/simt/replay.h"
 #include "inspect/shadow/word.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 
 // A thread that does more than this without a barrier is cut off, so that one warp's events need at most 1.5 GB.
 enum { MOST = 4 << 20, FIRST_ROOM = 1024, SMALL_ROOM = 64 };

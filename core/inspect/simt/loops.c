@@ -6,7 +6,7 @@
 #include "inspect/runtime/look.h"
 #include "inspect/runtime/program.h"
 #include "inspect/shadow/race.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 
 #include "cudasim_split.h"
 

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "sim/runtime/clock.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #include "cudasim_half.h"
 #include "sim/blas/gemm.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
 #include "model/kernel.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 // ---- handles ----
@@ -231,11 +231,14 @@ struct sim_matrix sim_cublas_vector(const void *data, cudaDataType type, int inc
 static void tell(const struct sim_matrix *matrix, int rows, int columns, int count, bool writes) {
   const size_t bytes = sim_element_bytes(matrix->type);
   struct sim_region region = {matrix->data, (size_t)rows * bytes, (size_t)matrix->leading * bytes, (size_t)columns};
-  if (sim_inspector == NULL || matrix->data == NULL || rows <= 0 || columns <= 0)
+  if (sim_plugin_at(0) == NULL || matrix->data == NULL || rows <= 0 || columns <= 0)
     return;
   for (int i = 0; i < count; i++) {
     region.address = (const char *)matrix->data + (ptrdiff_t)(i * matrix->stride) * (ptrdiff_t)bytes;
-    (writes ? sim_inspector->wrote : sim_inspector->was_read)(&region);
+    if (writes)
+      SIM_NOTIFY(wrote, (&region));
+    else
+      SIM_NOTIFY(was_read, (&region));
   }
 }
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/engine/inspector.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/plugin.h"
+#include "sim/base/sim.h"
 
 // ---- products ----
 

@@ -6,9 +6,9 @@
 
 #include "sim/runtime/clock.h"
 #include "cudasim_half.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "model/kernel.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 enum operation { DOT, NRM2, ASUM, SCAL, COPY, SWAP, AXPY, AMAX, AMIN };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "sim/runtime/clock.h"
-#include "sim/runtime/cudasim.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/cudasim.h"
+#include "sim/base/plugin.h"
 #include "model/kernel.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 struct vector_work {
   struct sim_work base;

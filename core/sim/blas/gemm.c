@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cudasim_half.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 size_t sim_element_bytes(cudaDataType type) {
   switch (type) {

@@ -11,7 +11,7 @@
 #include "sim/engine/crash.h"
 #include "cudasim_judged.h"
 #include "cudasim_split.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/engine/sanitizer.h"
 #include "sim/engine/shared.h"
 #include "sim/engine/watchdog.h"
@@ -25,7 +25,6 @@ __thread const struct cudasim_index *cudasim_thread = &nowhere;
 __thread int cudasim_whole;
 __thread struct cudasim_blocks cudasim_side_by_side;
 
-const struct sim_inspector *sim_inspector;
 bool sim_inspects_all;
 
 const void *sim_block_state(size_t *bytes) {

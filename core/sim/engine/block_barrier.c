@@ -1,8 +1,8 @@
 // __syncthreads() and those of its kind that take votes: as a thread comes to them, and as all have.
 #include "sim/engine/block_internal.h"
 #include "cudasim_split.h"
-#include "sim/engine/inspector.h"
-#include "sim/runtime/config.h"
+#include "sim/base/plugin.h"
+#include "sim/base/config.h"
 #include "sim/engine/weak.h"
 
 // The block's first wait: apart, so that others save no registers for the call.

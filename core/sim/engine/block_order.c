@@ -1,6 +1,6 @@
 // The order in which a block's threads begin.
 #include "sim/engine/block_internal.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 static unsigned int next_random(unsigned int *state) {
   *state ^= *state << 13;

@@ -14,9 +14,9 @@
 
 #include "sim/engine/cooperative.h"
 #include "cudasim_split.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/engine/shared.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/engine/weak.h"
 
 enum { POLLS_BETWEEN_SWITCHES = 1024, POLLS_UNTIL_SPREAD = 64 << 10, POLLS_UNTIL_LIVELOCK = 64 << 20 };

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "sim/engine/block_internal.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/engine/nested.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 struct grid {
   const struct cudasim_launch_request *request;

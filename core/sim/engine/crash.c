@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "sim/engine/block_internal.h"
-#include "sim/runtime/config.h"
+#include "sim/base/config.h"
 #include "sim/engine/fault.h"
-#include "sim/engine/inspector.h"
-#include "sim/runtime/processor.h"
+#include "sim/base/plugin.h"
+#include "sim/base/processor.h"
 
 enum { FRAMES = 32, SHOWN = 8, DIGITS = 24, LINE = 512 };
 
@@ -275,7 +275,7 @@ static void on_end(int number, siginfo_t *info, void *context) {
   sim_crash_tell_stack(number == SIGABRT ? NULL : sim_crash_pc(context));
   if (number == SIGFPE || number == SIGABRT) { // of the others fault.c tells; a damaged heap may hold a lock for ever
     alarm(10);
-    SIM_TELL(dies());
+    SIM_NOTIFY(dies, ());
   }
   sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
   raise(number); // when this returns

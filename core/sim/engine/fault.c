@@ -1,6 +1,6 @@
 // The handler of SIGSEGV and SIGBUS: whose fault it was, a kernel's, the host code's or nobody's here.
 #include "sim/engine/fault.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "sim/engine/block.h"
 #include "sim/engine/crash.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 enum { HANDLER_STACK = 65536, NULL_PAGE = 65536 };
 
@@ -96,12 +96,12 @@ static _Noreturn void host_fault(const void *address, const void *pc) {
   fprintf(stderr, "cudasim: host code used a device pointer: %p (%s)\n", (void *)(uintptr_t)address, place);
   sim_crash_tell_stack(pc);
   fprintf(stderr, "  Host code cannot access device memory. Copy it with cudaMemcpy first.\n");
-  SIM_TELL(dies());
+  SIM_NOTIFY(dies, ());
   _exit(139);
 }
 
 static void pass_on(int signal, siginfo_t *info, void *context) {
-  SIM_TELL(dies());
+  SIM_NOTIFY(dies, ());
   const struct sigaction *previous = signal == SIGBUS ? &previous_bus : &previous_segv;
   if (previous->sa_flags & SA_SIGINFO)
     previous->sa_sigaction(signal, info, context);

@@ -9,15 +9,15 @@
 #include "sim/engine/block_internal.h"
 #include "sim/runtime/clock.h"
 #include "sim/engine/cooperative.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #include "cudasim_launch.h"
 #include "sim/engine/fault.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
 #include "model/kernel.h"
 #include "sim/engine/nested.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 #include "sim/runtime/trace.h"
 #include "sim/runtime/unasked.h"
@@ -425,7 +425,7 @@ static bool check_pointers(const struct cudasim_launch_request *request, int dev
       continue;
     fprintf(stderr, "cudasim: kernel %s: argument %d (%p) points to %s\n", request->name ? request->name : "(no name)",
             argument->position + 1, (void *)(uintptr_t)argument->value, fault);
-    SIM_TELL(refused(request, i, caller));
+    SIM_NOTIFY(refused, (request, i, caller));
     return false;
   }
   return true;

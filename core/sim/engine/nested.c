@@ -11,7 +11,7 @@
 #include "sim/engine/block.h"
 #include "sim/engine/block_internal.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/engine/watchdog.h"
 
 struct grid {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "sim/engine/block_internal.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 int cudasim_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cudasim_printf_chk(int flag, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "cudasim_split.h"
 #include "sim/engine/sanitizer.h"
 

@@ -8,7 +8,7 @@
 #include "sim/engine/block_internal.h"
 #include "cudasim_judged.h"
 #include "sim/engine/fault.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/engine/weak.h"
 
 // Fresh elements are huge, 3.4e38 or 2139062143: never a lucky zero, and told from device memory, which is NaN. Guards hold

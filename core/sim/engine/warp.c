@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "sim/engine/inspector.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/plugin.h"
+#include "sim/base/sim.h"
 #include "sim/engine/weak.h"
 
 static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {

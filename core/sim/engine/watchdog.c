@@ -15,7 +15,7 @@
 
 #include "sim/engine/block_internal.h"
 #include "sim/engine/crash.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 enum { FRAMES = 6 };
 

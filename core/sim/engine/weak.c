@@ -6,7 +6,7 @@
 
 #include "cudasim_launch.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 enum { MAX_SHARED = 64, CHUNK = 256 };
 enum { WEAK_WORK = 128 << 20 }; // bytes compared in a launch, for each of the two kinds

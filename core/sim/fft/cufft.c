@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "sim/fft/fourier.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 enum { MAX_PLANS = 1024 };
@@ -268,7 +268,7 @@ static void tell_batch(const struct transform_work *w, bool writes, int batch, c
   const size_t bytes = (real ? 1 : 2) * (sim_cufft_in_double(w->plan.type) ? sizeof(double) : sizeof(float));
   const int columns = half ? n[2] / 2 + 1 : n[2];
   int i[CUFFT_MAX_RANK];
-  if (sim_inspector == NULL || (writes ? w->plan.store.routine : w->plan.load.routine))
+  if (sim_plugin_at(0) == NULL || (writes ? w->plan.store.routine : w->plan.load.routine))
     return;
   for (i[0] = 0; i[0] < n[0]; i[0]++)
     for (i[1] = 0; i[1] < n[1]; i[1]++) {
@@ -276,7 +276,10 @@ static void tell_batch(const struct transform_work *w, bool writes, int batch, c
       const char *const begin = (const char *)(writes ? w->out : w->in) + bytes * place(&w->plan, layout, batch, i);
       const size_t pitch = bytes * (size_t)layout->stride;
       const struct sim_region row = {begin, bytes, pitch, (size_t)columns};
-      (writes ? sim_inspector->wrote : sim_inspector->was_read)(&row);
+      if (writes)
+        SIM_NOTIFY(wrote, (&row));
+      else
+        SIM_NOTIFY(was_read, (&row));
     }
 }
 

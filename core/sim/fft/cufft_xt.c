@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sim/fft/cufft_impl.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 // ---- plans ----
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 static double complex unit(double turns) {
   const double angle = 2 * 3.14159265358979323846 * turns;

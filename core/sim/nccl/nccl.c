@@ -5,7 +5,7 @@
 
 #include "sim/runtime/memory.h"
 #include "sim/nccl/nccl_impl.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 ncclResult_t ncclGetVersion(int *version) {
   if (version == NULL)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sim/nccl/nccl_impl.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/trace.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/nccl/nccl_impl.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 // ---- collectives ----
 
@@ -42,7 +42,7 @@ static void take(struct sim_joint *joint, const struct sim_nccl_call *call, cons
       memmove(to, parts[call->root], bytes);
     else if (call->kind == SIM_ALL_REDUCE || r == (call->kind == SIM_REDUCE ? call->root : target))
       memcpy(to, scratch, bytes);
-    for (int s = 0; sim_inspector && s < (call->kind == SIM_ALL_GATHER ? clique->ranks : 1); s++)
+    for (int s = 0; s < (call->kind == SIM_ALL_GATHER ? clique->ranks : 1); s++)
       SIM_WROTE(to + (size_t)s * call->count * size, bytes);
   }
 }

@@ -7,7 +7,8 @@
 #include "sim/runtime/clock.h"
 #include "model/kernel.h"
 #include "sim/nccl/nccl_impl.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/trace.h"
 
 // ---- the work ----
@@ -59,7 +60,7 @@ static struct sim_joint *joint_new(struct sim_clique *clique, const struct sim_n
   sim_clique_retain(clique);
   joint->wanted = wanted;
   joint->deadline = sim_now() + sim.config.nccl_seconds * 1000000000ll;
-  joint->node = sim_node_new(op->comm->device, &joint->base, op->stream->lane);
+  joint->node = sim_node_new(op->comm->device, &joint->base, op->stream->tsan_fiber);
   return joint;
 }
 
@@ -195,8 +196,7 @@ static struct sim_joint *join_transfers(const struct sim_nccl_op *ops, int count
 // A joint operation that a call took part in. Told of and, in the synchronous mode, run when no lock is held.
 struct joined {
   struct sim_node *node; // retained
-  bool complete, traced;
-  struct cudasim_activity activity;
+  bool complete;
 };
 
 // `stream`: the last caller's, in whose row of a trace the operation stands where it is of the operation's device.
@@ -205,16 +205,10 @@ static void joint_joined(struct joined *joined, struct sim_joint *joint, const s
   *joined = (struct joined){.node = sim_node_retain(joint->node), .complete = complete};
   if (!complete)
     return;
-  joined->traced = sim_is_traced();
-  if (joined->traced) {
-    const bool named = stream->device == joined->node->device && stream != sim.device[stream->device].legacy;
-    sim_trace_name(joined->node, named ? (unsigned long long)(uintptr_t)stream : 0);
-    joined->activity = sim_trace_describe(joined->node);
-    if (joined->node->task)
-      sim_clock_tell(joined->node, &joined->activity);
-  }
-  // In the lane of the caller who goes on with it: the first one's may be waiting for another process, which waits for this.
-  joined->node->lane = stream->lane;
+  const bool named = stream->device == joined->node->device;
+  SIM_NOTIFY(node_queuing, (joined->node, named ? sim_stream_handle(stream) : 0, joined->node));
+  // On the sanitizer fiber of the caller who goes on with it: the first one's may be waiting for another process, which waits for this.
+  joined->node->tsan_fiber = stream->tsan_fiber;
   release_joint(joint);
   sim_node_release(joined->node); // the maker's reference
 }
@@ -255,10 +249,10 @@ static ncclResult_t queue_batch(struct sim_nccl_op *ops, int count, struct joine
   sim_nccl_unlock();
   sim_node_release(before);
   for (int i = 0; i < *made; i++) {
-    if (joined[i].traced)
-      sim_trace_queued(&joined[i].activity, begin);
-    if (joined[i].complete)
-      sim_node_run_if_sync(joined[i].node);
+    if (!joined[i].complete)
+      continue;
+    SIM_NOTIFY(node_queued, (joined[i].node, begin));
+    sim_node_run_if_sync(joined[i].node);
   }
   if (sim.config.mode == SIM_SYNC)
     return ncclSuccess; // the caller waits before it goes on

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #include "model/kernel.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/trace.h"
 
 // ---- the host's time -------------------------------------------------------------------------------------------------------
@@ -30,7 +31,7 @@ static void move_to(double seconds) {
     ;
 }
 
-void sim_clock_called(bool work) {
+static void call_made(bool work) {
   move_to(now() + 1e-6 * (work ? sim.config.gpu->launch.value : sim.config.gpu->record.value));
 }
 
@@ -95,7 +96,7 @@ static bool price_as_op(struct sim_cost *cost) {
   return true;
 }
 
-void sim_clock_price(struct sim_work *work, int device) {
+static void work_created(struct sim_work *work, int device) {
   if (work == NULL || work->price)
     return;
   work->price = sim_allocate(sizeof *work->price);
@@ -143,16 +144,10 @@ static void tell(void) {
   }
 }
 
-void sim_clock_start(void) {
-  schedule = model_schedule_new((int)sim.config.gpu->copy_engines.value, settled);
-  origin = sim_now();
-  model_label(sim.config.gpu, label, sizeof label);
-}
-
-void sim_clock_new(struct sim_node *node) {
+static void node_created(struct sim_node *node) {
   struct model_task *task = node->task = model_task_new();
   task->device = task->peer = node->device;
-  sim_clock_price(node->work, node->device);
+  work_created(node->work, node->device);
   if (node->work == NULL)
     return;
   const struct sim_cost *cost = node->work->price;
@@ -169,7 +164,7 @@ void sim_clock_takes(struct sim_node *node, double seconds) {
   node->task->seconds = seconds;
 }
 
-void sim_clock_in_graph(struct sim_node *node) {
+static void node_in_graph(struct sim_node *node) {
   if (node->task->engine == MODEL_KERNELS)
     node->task->gap = 1e-6 * sim.config.gpu->graph_gap.value;
 }
@@ -179,13 +174,14 @@ void sim_clock_tell(struct sim_node *node, const struct cudasim_activity *activi
   *told = (struct told){.activity = *activity};
 }
 
-void sim_clock_after(struct sim_node *node, struct sim_node *on) {
+static void node_depends(struct sim_node *node, struct sim_node *on, bool done) {
+  (void)done; // the modelled time may be later
   pthread_mutex_lock(&clock_lock);
   model_task_after(node->task, on->task);
   pthread_mutex_unlock(&clock_lock);
 }
 
-void sim_clock_submitted(struct sim_node *node) {
+static void node_submitted(struct sim_node *node) {
   enum { MANY = 4096 }; // tasks, from which on it is worth forgetting some
   pthread_mutex_lock(&clock_lock);
   if (model_schedule_waiting(schedule) > MANY)
@@ -194,7 +190,7 @@ void sim_clock_submitted(struct sim_node *node) {
   pthread_mutex_unlock(&clock_lock);
 }
 
-void sim_clock_free(struct sim_node *node) {
+static void node_destroyed(struct sim_node *node) {
   pthread_mutex_lock(&clock_lock);
   model_task_release(node->task);
   pthread_mutex_unlock(&clock_lock);
@@ -214,7 +210,7 @@ bool sim_clock_counts_come(const struct cudasim_launch_request *request) {
   return will && will(request);
 }
 
-void sim_clock_runs(struct sim_node *node) {
+static void node_begins(struct sim_node *node) {
   running = node;
 }
 
@@ -244,7 +240,7 @@ bool cudasim_counts(const struct model_counts *counts, struct model_time *result
 }
 
 // Nobody has counted: then the guess it is.
-void sim_clock_ran(struct sim_node *node) {
+static void node_ends(struct sim_node *node) {
   running = NULL;
   if (node->task->engine == MODEL_KERNELS && node->task->seconds < 0)
     make_known(node->task, node->task->guess, node->task->share);
@@ -283,12 +279,47 @@ double sim_clock_finish(struct sim_node *node) {
   return node->task->finish;
 }
 
-void sim_clock_waited(struct sim_node *node) {
+static void node_waited(struct sim_node *node) {
   const double finish = sim_clock_finish(node);
   if (finish > now())
     move_to(finish + 1e-6 * sim.config.gpu->wait.value);
 }
 
-void sim_clock_host_waits(struct sim_node *node) {
-  move_to(sim_clock_finish(node));
+// ---- the plugin ------------------------------------------------------------------------------------------------------------
+
+// The host's time goes on by what the call takes, unless the work is part of an operation that is one on the played GPU.
+static void node_queuing(struct sim_node *node, unsigned long long stream, const struct sim_node *first) {
+  (void)stream;
+  if (first)
+    return;
+  node->task->priority = -node->priority;
+  node->awaited = node->work && node->work->price->host_waits;
+  if (node->work == NULL || !node->work->price->part)
+    call_made(node->work && node->work->cost);
+}
+
+static void node_queued(struct sim_node *node, long long begin) {
+  (void)begin;
+  if (node->awaited)
+    move_to(sim_clock_finish(node));
+}
+
+static const struct sim_plugin plugin = {.work_created = work_created,
+                                         .call_made = call_made,
+                                         .node_queuing = node_queuing,
+                                         .node_queued = node_queued,
+                                         .node_created = node_created,
+                                         .node_in_graph = node_in_graph,
+                                         .node_depends = node_depends,
+                                         .node_submitted = node_submitted,
+                                         .node_begins = node_begins,
+                                         .node_ends = node_ends,
+                                         .node_waited = node_waited,
+                                         .node_destroyed = node_destroyed};
+
+void sim_clock_start(void) {
+  schedule = model_schedule_new((int)sim.config.gpu->copy_engines.value, settled);
+  origin = sim_now();
+  model_label(sim.config.gpu, label, sizeof label);
+  sim_plugin_register(&plugin);
 }

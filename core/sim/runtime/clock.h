@@ -1,5 +1,6 @@
-// The clock of devices that play a GPU (FERRY_SIM_GPU): when each node would begin and end there. Without a played GPU nothing
-// of this runs. The account itself is model/schedule.h; here nodes become its tasks, and calls become time of the host.
+// The modelled clock of devices that play a GPU (FERRY_SIM_GPU): when each node would begin and end there. It is a plugin of the
+// simulator (base/plugin.h) that answers questions, too. The account itself is model/schedule.h; here nodes become its tasks, and calls
+// become time of the host.
 //
 // Each host thread has a clock of its own, which calls and waits move on; work of the host between calls takes no time on it. A
 // thread's first call finds it where the latest of all threads' is.
@@ -19,35 +20,12 @@ struct sim_cost {
   bool counted;    // by whoever looks at the kernel while it runs: seconds hold only where it cannot be waited for
 };
 
-// The work's cost, if it has none yet. Called where it is made, on the thread that queues it.
-void sim_clock_price(struct sim_work *work, int device);
-
-// The host has made a call: queues a kernel or copy, or an event's point.
-void sim_clock_called(bool work);
-
 // The node, which waits for others and for no engine, takes so long. Before it is submitted.
 void sim_clock_takes(struct sim_node *node, double seconds);
 
-// In the order of a node's life. sim.lock may be held.
-void sim_clock_new(struct sim_node *node);
-void sim_clock_in_graph(struct sim_node *node);
-void sim_clock_after(struct sim_node *node, struct sim_node *on);
-void sim_clock_submitted(struct sim_node *node);
-void sim_clock_free(struct sim_node *node);
-
-// Somebody is to be told of the node (cudasim_trace) when its times are known. Before it is submitted.
+// Has the activity reported by sim_trace_tell_ran when the node's modelled times are known. Before the node is submitted.
 struct cudasim_activity;
 void sim_clock_tell(struct sim_node *node, const struct cudasim_activity *activity);
-
-// The calling thread runs the node's work, and has run it. sim.lock is not held, and neither in what follows.
-void sim_clock_runs(struct sim_node *node);
-void sim_clock_ran(struct sim_node *node);
-
-// The host has waited for the node, which is done.
-void sim_clock_waited(struct sim_node *node);
-
-// The call that made the node goes on when it is done, though nobody waits: a copy from pageable memory.
-void sim_clock_host_waits(struct sim_node *node);
 
 // When the node, which is done, ended: seconds of the modelled clock.
 double sim_clock_finish(struct sim_node *node);
@@ -59,7 +37,7 @@ void sim_clock_label(void);
 struct cudasim_launch_request;
 bool sim_clock_counts_come(const struct cudasim_launch_request *request);
 
-// At the simulator's own start, when a GPU is played.
+// At the simulator's own start, when a GPU is played: registers the plugin.
 void sim_clock_start(void);
 
 #endif

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "sim/runtime/clock.h"
-#include "sim/runtime/cudasim.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/cudasim.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
 #include "model/kernel.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 struct copy {
@@ -46,7 +46,7 @@ static cudaError_t run_copy(struct sim_work *base) {
       memmove(copy->dst + row * copy->dpitch, copy->src + row * copy->spitch, copy->width);
   const struct sim_region to = {copy->dst, copy->width, copy->dpitch, copy->height};
   const struct sim_region from = {copy->src, copy->width, copy->spitch, copy->height};
-  SIM_TELL(copied(&to, &from));
+  SIM_NOTIFY(copied, (&to, &from));
   return cudaSuccess;
 }
 
@@ -137,13 +137,14 @@ static bool is_of_host(const void *pointer) {
 }
 
 // The host's memory that the copy comes to later, when it may have changed, or be wanted.
-static void tell_of_host(const struct copy *copy, bool staged, const void *caller, const struct sim_stamp *stamp) {
+static void tell_of_host(const struct copy *copy, bool staged, const void *caller,
+                         const struct sim_vector_clock *clock) {
   const struct sim_region to = {copy->dst, copy->width, copy->dpitch, copy->height};
   const struct sim_region from = {copy->src, copy->width, copy->spitch, copy->height};
   if (is_of_host(copy->dst))
-    SIM_TELL(host_queued(&to, true, caller, stamp));
+    SIM_NOTIFY(host_queued, (&to, true, caller, clock));
   if (is_of_host(copy->src) && !staged)
-    SIM_TELL(host_queued(&from, false, caller, stamp));
+    SIM_NOTIFY(host_queued, (&from, false, caller, clock));
 }
 
 static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool staged, bool wait) {
@@ -159,8 +160,8 @@ static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool sta
   struct sim_node *node;
   const void *const caller = sim_api_caller;
   cudaError_t error = sim_submit(stream, &work->base, &node);
-  if (error == cudaSuccess && !wait && node && node->stamp && !stream->capture)
-    tell_of_host(&copy, staged, caller, node->stamp);
+  if (error == cudaSuccess && !wait && node && node->vector_clock && !stream->capture)
+    tell_of_host(&copy, staged, caller, node->vector_clock);
   if (error == cudaSuccess && wait) {
     SIM_COUNT(synchronizations, 1);
     sim_node_wait(node);
@@ -329,7 +330,7 @@ static cudaError_t run_fill(struct sim_work *base) {
   const struct sim_region region = {work->pointer, work->bytes, work->pitch, work->rows};
   for (size_t row = 0; row < work->rows; row++)
     memset(work->pointer + row * work->pitch, work->value, work->bytes);
-  SIM_TELL(wrote(&region));
+  SIM_NOTIFY(wrote, (&region));
   return cudaSuccess;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 static void print_copies(const char *way, enum cudaMemcpyKind kind) {
   const unsigned long long copies = sim.counters.copies[kind], bytes = sim.counters.bytes[kind];

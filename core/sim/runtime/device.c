@@ -7,10 +7,10 @@
 #include "sim/runtime/clock.h"
 #include "sim/runtime/count.h"
 #include "sim/engine/fault.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
 #include "model/gpu.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 struct sim_state sim = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -131,7 +131,7 @@ cudaError_t cudaDeviceReset(void) {
   sim_stream_drain(device->index);
   atomic_store(&device->sticky, cudaSuccess);
   memset(device->peer, 0, sizeof device->peer);
-  SIM_TELL(reset(device->index));
+  SIM_NOTIFY(reset, (device->index));
   return cudaSuccess;
 }
 
@@ -364,39 +364,27 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 
 // ---- statistics ----
 
-static void (*_Atomic observe_kernel)(void);
-static void (*_Atomic observe_copy)(int kind, size_t bytes);
-
-void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes)) {
-  atomic_store(&observe_kernel, kernel);
-  atomic_store(&observe_copy, copy);
-}
-
 static __thread bool quiet;
 
 void sim_count_quietly(bool quietly) {
   quiet = quietly;
 }
 
-static void tell_of_kernel(void) {
-  void (*observe)(void) = atomic_load(&observe_kernel);
-  if (observe && !quiet)
-    observe();
-}
-
 void sim_count_kernel(atomic_ullong *counter) {
   atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-  tell_of_kernel();
+  if (!quiet)
+    SIM_NOTIFY(kernel_counted, ());
 }
 
 void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device) {
   SIM_COUNT(copies[kind], 1);
   SIM_COUNT(bytes[kind], bytes);
-  void (*observe)(int, size_t) = atomic_load(&observe_copy);
+  if (quiet)
+    return;
   if (within_device)
-    tell_of_kernel();
-  else if (observe && !quiet && kind != cudaMemcpyHostToHost)
-    observe(kind, bytes);
+    SIM_NOTIFY(kernel_counted, ());
+  else if (kind != cudaMemcpyHostToHost)
+    SIM_NOTIFY(copy_counted, (kind, bytes));
 }
 
 static unsigned long long load(atomic_ullong *counter) {

@@ -1,5 +1,5 @@
 // Errors: the calling thread's last one, and what they are called.
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/unasked.h"
 
 static __thread cudaError_t last_error;

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/plugin.h"
 #include "sim/runtime/clock.h"
 #include "sim/runtime/graph.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 struct CUevent_st {
@@ -87,8 +88,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
   sim_lock();
   sim_stream_add_wait(stream, event->node);
   sim_unlock();
-  if (sim.config.gpu)
-    sim_clock_called(false);
+  SIM_NOTIFY(call_made, (false));
   return cudaSuccess;
 }
 

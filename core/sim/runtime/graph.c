@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/runtime/clock.h"
-#include "sim/runtime/lane.h"
-#include "sim/runtime/sim.h"
-#include "sim/runtime/trace.h"
+#include "sim/base/plugin.h"
+#include "sim/runtime/tsan_fiber.h"
+#include "sim/base/sim.h"
 
 static struct CUgraph_st *captures;        // under sim.lock
 static struct CUgraph_st *graphs;          // all, the newest first; under sim.lock
@@ -39,7 +38,7 @@ void sim_graph_nodes_add(struct graph_nodes *list, const struct graph_node *node
     list->items = sim_resize(list->items, list->room * sizeof *list->items);
   }
   struct graph_node *copy = &list->items[list->count++];
-  *copy = (struct graph_node){.device = node->device, .lane = node->lane};
+  *copy = (struct graph_node){.device = node->device, .tsan_fiber = node->tsan_fiber};
   copy->work = sim_work_retain(node->work);
   sim_indices_assign(&copy->after, &node->after);
 }
@@ -75,7 +74,7 @@ cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work) {
     sim_work_release(work);
     return cudaErrorStreamCaptureInvalidated;
   }
-  struct graph_node node = {stream->device, work, stream->lane, stream->capture_after, NULL};
+  struct graph_node node = {stream->device, work, stream->tsan_fiber, stream->capture_after, NULL};
   sim_graph_nodes_add(&graph->nodes, &node);
   sim_work_release(work);
   stream->capture_after.count = 0;
@@ -343,13 +342,12 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t gra
 
 // The nodes of one launch: nodes[0] in the stream, one per graph node, and the last in the stream again.
 static void make_nodes(const struct graph_nodes *graph, struct CUstream_st *stream, struct sim_node **nodes) {
-  nodes[0] = sim_node_new(stream->device, NULL, stream->lane);
-  nodes[graph->count + 1] = sim_node_new(stream->device, NULL, stream->lane);
+  nodes[0] = sim_node_new(stream->device, NULL, stream->tsan_fiber);
+  nodes[graph->count + 1] = sim_node_new(stream->device, NULL, stream->tsan_fiber);
   for (size_t i = 0; i < graph->count; i++) {
     const struct graph_node *g = &graph->items[i];
-    nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->lane);
-    if (nodes[i + 1]->task)
-      sim_clock_in_graph(nodes[i + 1]);
+    nodes[i + 1] = sim_node_new(g->device, sim_work_retain(g->work), g->tsan_fiber);
+    SIM_NOTIFY(node_in_graph, (nodes[i + 1]));
   }
 }
 
@@ -382,22 +380,15 @@ static void count_works(const struct graph_nodes *graph) {
   sim_count_quietly(false);
 }
 
-// Whoever traces is told that the nodes are queued; the nodes are still held, so none has run. sim.lock is not held.
-static void trace_nodes(const struct graph_nodes *graph, struct sim_node **nodes, const struct CUstream_st *stream) {
-  const unsigned long long handle =
-      stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream;
-  const long long begin = sim_now();
-  unsigned long long first = 0;
-  for (size_t i = 0; i < graph->count; i++) {
-    if (!graph->items[i].work->describe)
+// Before they are linked: they are still held, so none has run.
+static void notify_queued(size_t count, struct sim_node **nodes, const struct CUstream_st *stream) {
+  const struct sim_node *first = NULL;
+  for (size_t i = 1; i <= count; i++) {
+    if (!nodes[i]->work->describe)
       continue;
-    sim_trace_name(nodes[i + 1], handle);
-    first = first ? first : nodes[i + 1]->traced;
-    nodes[i + 1]->launch = first;
-    struct cudasim_activity activity = sim_trace_describe(nodes[i + 1]);
-    if (nodes[i + 1]->task)
-      sim_clock_tell(nodes[i + 1], &activity);
-    sim_trace_queued(&activity, begin);
+    SIM_NOTIFY(node_queuing, (nodes[i], sim_stream_handle(stream), first ? first : nodes[i]));
+    SIM_NOTIFY(node_queued, (nodes[i], 0));
+    first = first ? first : nodes[i];
   }
 }
 
@@ -414,11 +405,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   size_t count = exec->nodes.count + 2;
   struct sim_node **nodes = sim_allocate(count * sizeof(struct sim_node *));
   make_nodes(&exec->nodes, stream, nodes);
-  if (sim.config.gpu)
-    sim_clock_called(true);
+  SIM_NOTIFY(call_made, (true));
   count_works(&exec->nodes);
-  if (sim_is_traced())
-    trace_nodes(&exec->nodes, nodes, stream);
+  notify_queued(exec->nodes.count, nodes, stream);
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
     sim_execution_lock();

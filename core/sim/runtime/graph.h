@@ -9,7 +9,7 @@
 struct graph_node {
   int device;
   struct sim_work *work; // retained
-  struct sim_lane *lane;
+  struct sim_tsan_fiber *tsan_fiber;
   struct sim_indices after;
   struct CUgraphNode_st *handle; // owned; NULL while nobody has asked for it
 };

@@ -6,7 +6,7 @@
 
 #include "cudasim_graph.h"
 #include "sim/runtime/graph.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 // Kept until the program ends: kernels have handles as mere numbers.
 struct cudasim_conditional {

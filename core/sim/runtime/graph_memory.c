@@ -1,8 +1,8 @@
 // Memory that a graph has allocated or frees: it stays where it is, whoever frees it.
 #include "cudasim_graph.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 struct kept {
   void *pointer;
@@ -58,7 +58,7 @@ void cudasim_graph_free(void *pointer) {
   if (found == NULL)
     found = add_kept(pointer);
   if (!found->freed)
-    SIM_TELL(given_back(pointer));
+    SIM_NOTIFY(given_back, (pointer));
   found->freed = true;
   sim_unlock();
 }

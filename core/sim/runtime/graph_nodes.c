@@ -4,7 +4,7 @@
 
 #include "cudasim_graph.h"
 #include "sim/runtime/graph.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 struct CUgraphNode_st *sim_graph_handle(struct CUgraph_st *graph, size_t index) {
   struct graph_node *node = &graph->nodes.items[index];
@@ -121,7 +121,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
   const size_t first = graph->nodes.count;
   for (size_t i = 0; i < child->nodes.count; i++) {
     const struct graph_node *source = &child->nodes.items[i];
-    struct graph_node copy = {.device = source->device, .work = source->work, .lane = source->lane};
+    struct graph_node copy = {.device = source->device, .work = source->work, .tsan_fiber = source->tsan_fiber};
     for (size_t j = 0; j < source->after.count; j++)
       sim_indices_add(&copy.after, source->after.items[j] + (int)first);
     for (size_t j = 0; source->after.count == 0 && j < count; j++)

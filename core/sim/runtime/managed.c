@@ -1,8 +1,8 @@
 // Memory that the host and the devices share. There is one memory here, so that nothing moves: managed memory is pinned memory
 // that copies take for either side's. A kernel and the host may use it at once, as on devices with concurrentManagedAccess.
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags) {

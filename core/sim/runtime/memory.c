@@ -13,10 +13,10 @@
 
 #include "sim/engine/block_internal.h"
 #include "cudasim_graph.h"
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/node.h"
 #include "sim/engine/sanitizer.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 // Huge pages make the guards cheap: protecting memory costs time for each page.
@@ -297,7 +297,7 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes, const void
   ASAN_POISON_MEMORY_REGION(address + bytes, end - bytes);
   sim_access_end();
   sim_access_settle();
-  SIM_TELL(allocated(address, bytes, caller));
+  SIM_NOTIFY(allocated, (address, bytes, caller));
   *pointer = address;
   return cudaSuccess;
 }
@@ -307,7 +307,7 @@ cudaError_t sim_release(void *pointer) {
   if (device < 0)
     return cudaErrorInvalidValue;
   sim_lock();
-  SIM_TELL(freed(pointer));
+  SIM_NOTIFY(freed, (pointer));
   size_t size = sim_heap_give(&sim.device[device].heap, pointer);
   if (size > 0)
     ASAN_POISON_MEMORY_REGION(pointer, size);
@@ -374,7 +374,7 @@ struct free_work {
 };
 
 static cudaError_t run_free(struct sim_work *base) {
-  SIM_TELL(freed_in_stream(((struct free_work *)base)->pointer));
+  SIM_NOTIFY(freed_in_stream, (((struct free_work *)base)->pointer));
   return sim_release(((struct free_work *)base)->pointer);
 }
 

@@ -1,48 +1,15 @@
-// Works and nodes: counting references, drawing edges, and running a node when its mode has it run.
+// Nodes: counting references, drawing edges, and running a node when its mode has it run.
 #include "sim/runtime/node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/runtime/clock.h"
-#include "sim/runtime/lane.h"
+#include "sim/base/plugin.h"
+#include "sim/runtime/tsan_fiber.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
-#include "sim/runtime/stamp.h"
+#include "sim/base/sim.h"
+#include "sim/base/tsan.h"
 #include "sim/runtime/stream.h"
-#include "sim/runtime/trace.h"
-
-// ---- work ----
-
-__thread const void *sim_api_caller;
-
-void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *)) {
-  struct sim_work *work = sim_allocate(size);
-  memset(work, 0, sizeof *work);
-  atomic_init(&work->references, 1);
-  work->run = run;
-  work->destroy = destroy;
-  return work;
-}
-
-struct sim_work *sim_work_retain(struct sim_work *work) {
-  if (work)
-    atomic_fetch_add_explicit(&work->references, 1, memory_order_relaxed);
-  return work;
-}
-
-void sim_work_release(struct sim_work *work) {
-  if (work == NULL)
-    return;
-  sim_lane_releasing(&work->references);
-  if (atomic_fetch_sub_explicit(&work->references, 1, memory_order_acq_rel) > 1)
-    return;
-  sim_lane_freeing(&work->references);
-  if (work->destroy)
-    work->destroy(work);
-  free(work->price);
-  free(work);
-}
 
 // ---- nodes ----
 
@@ -54,20 +21,19 @@ void sim_node_list_add(struct sim_node_list *list, struct sim_node *node) {
   list->items[list->count++] = node;
 }
 
-struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane) {
+struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_tsan_fiber *fiber) {
   struct sim_node *node = sim_allocate(sizeof *node);
   memset(node, 0, sizeof *node);
   atomic_init(&node->references, 2); // the caller's, and the node's own until it is done
   node->device = device;
   node->work = work;
-  node->lane = lane;
+  node->tsan_fiber = fiber;
   node->pending = 1;
   node->held = true;
   static atomic_uint made;
   node->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
   SIM_COUNT(live_nodes, 1);
-  if (sim.config.gpu)
-    sim_clock_new(node);
+  SIM_NOTIFY(node_created, (node));
   return node;
 }
 
@@ -80,14 +46,12 @@ struct sim_node *sim_node_retain(struct sim_node *node) {
 void sim_node_release(struct sim_node *node) {
   if (node == NULL)
     return;
-  sim_lane_releasing(&node->references);
+  SIM_TSAN_RELEASE(&node->references);
   if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) > 1)
     return;
-  sim_lane_freeing(&node->references);
+  SIM_TSAN_ACQUIRE(&node->references);
   sim_work_release(node->work);
-  if (node->task)
-    sim_clock_free(node);
-  sim_stamp_free(node);
+  SIM_NOTIFY(node_destroyed, (node));
   free(node->waits_for.items);
   free(node->successors.items);
   free(node);
@@ -97,11 +61,8 @@ void sim_node_release(struct sim_node *node) {
 void sim_node_after(struct sim_node *node, struct sim_node *on) {
   if (on == NULL)
     return;
-  if (node->task)
-    sim_clock_after(node, on);
-  bool done = atomic_load(&on->done);
-  if (done)
-    sim_stamp_after(node, on);
+  const bool done = atomic_load(&on->done);
+  SIM_NOTIFY(node_depends, (node, on, done));
 #ifndef CUDASIM_TSAN // the sanitizer must be told of finished ones too
   if (done)
     return;
@@ -119,10 +80,8 @@ static void make_ready(struct sim_node *node) {
 }
 
 void sim_node_unhold(struct sim_node *node) {
-  sim_lane_submitted(node);
-  if (node->task)
-    sim_clock_submitted(node);
-  sim_stamp_submitted(node);
+  sim_tsan_fiber_submitted(node);
+  SIM_NOTIFY(node_submitted, (node));
   node->held = false;
   if (--node->pending == 0)
     make_ready(node);
@@ -141,7 +100,7 @@ static void complete(struct sim_node *node) {
     if (--node->successors.items[i]->pending == 0)
       make_ready(node->successors.items[i]);
   node->successors.count = 0;
-  sim_stamp_completed(node);
+  SIM_NOTIFY(node_completed, (node));
   sim_worker_signal_done();
   sim_unlock();
   for (size_t i = 0; i < before.count; i++)
@@ -161,29 +120,22 @@ static void run(struct sim_node *node) {
   const struct sim_node *const outer = running; // whose host function waits for this one
   running = node;
   if (node->work && sim_sticky(node->device) == cudaSuccess) {
-    const long long begin = node->traced ? sim_now() : 0;
-    if (node->task)
-      sim_clock_runs(node);
+    SIM_NOTIFY(node_begins, (node));
     sim_access_begin();
     cudaError_t error = node->work->run(node->work);
     sim_access_end();
     if (error != cudaSuccess)
       sim_set_sticky(node->device, error);
-    if (node->traced && node->task == NULL) {
-      struct cudasim_activity activity = sim_trace_describe(node);
-      sim_trace_ran(&activity, begin);
-    }
   }
-  if (node->task)
-    sim_clock_ran(node);
+  SIM_NOTIFY(node_ends, (node));
   sim_work_release(node->work);
   node->work = NULL;
   running = outer;
 }
 
 void sim_node_execute(struct sim_node *node) {
-  if (node->lane)
-    sim_lane_run(node, run);
+  if (node->tsan_fiber)
+    sim_tsan_fiber_run(node, run);
   else
     run(node);
   complete(node);
@@ -227,19 +179,19 @@ void sim_execution_resume(int locks) {
     sim_execution_lock();
 }
 
-// By its lane, unless the program is about to end: lanes take up nothing then.
+// On its sanitizer fiber's thread, if it has one, unless the program is about to end: those threads start nothing then.
 static void execute(struct sim_node *node) {
-  bool by_lane = node->lane != NULL;
-  if (by_lane) {
+  bool by_fiber = node->tsan_fiber != NULL;
+  if (by_fiber) {
     sim_lock();
-    by_lane = !sim_worker_is_stopping();
-    if (by_lane)
-      sim_lane_push(node);
-    while (by_lane && !atomic_load(&node->done) && !sim_worker_has_stopped())
+    by_fiber = !sim_worker_is_stopping();
+    if (by_fiber)
+      sim_tsan_fiber_push(node);
+    while (by_fiber && !atomic_load(&node->done) && !sim_worker_has_stopped())
       sim_worker_wait_done();
     sim_unlock();
   }
-  if (!by_lane)
+  if (!by_fiber)
     sim_node_execute(node);
 }
 
@@ -333,10 +285,8 @@ static void demand(struct sim_node *root) {
 }
 
 void sim_node_waited(struct sim_node *node) {
-  sim_lane_waited(node);
-  sim_stamp_waited(node);
-  if (node->task)
-    sim_clock_waited(node);
+  sim_tsan_fiber_waited(node);
+  SIM_NOTIFY(node_waited, (node));
 }
 
 void sim_node_wait(struct sim_node *node) {
@@ -370,5 +320,5 @@ void sim_node_run_if_sync(struct sim_node *node) {
   if (sim.config.mode != SIM_SYNC)
     return;
   execute(node);
-  sim_lane_waited(node);
+  sim_tsan_fiber_waited(node);
 }

@@ -1,6 +1,6 @@
 // Operations and what they wait for.
 //
-// Work is something to do: a launch, a copy, a fill. A node is one execution of it, which waits for other nodes. A
+// Work (base/work.h) is something to do: a launch, a copy, a fill. A node is one execution of it, which waits for other nodes. A
 // stream is its last node, an event is a node, a graph is a list of work with edges: all of CUDA's ordering rules
 // become edges when a node is made. What differs between the modes is only who executes a node, and when.
 #ifndef SIM_NODE_H
@@ -12,33 +12,11 @@
 #include <time.h>
 
 #include "cuda_runtime_api.h"
+#include "sim/base/work.h"
 
 struct cudasim_activity;
 struct model_task;
-struct sim_cost;
-struct sim_stamp;
-
-struct sim_work {
-  atomic_int references;
-  void (*describe)(const struct sim_work *work,
-                   struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
-  cudaError_t (*run)(struct sim_work *work);
-  bool on_any_thread;                         // a host thread that waits for it may run it itself
-  const void *caller;                         // who called the function that asks for it; NULL: nobody knows
-  void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
-  void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
-  void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
-  struct sim_cost *price;                                           // what that said
-};
-
-// Who called the function of CUDA, cuBLAS or cuFFT that runs on this thread: each begins with this.
-extern __thread const void *sim_api_caller;
-#define SIM_CALLED() (sim_api_caller = __builtin_return_address(0))
-
-// `size` bytes that begin with a struct sim_work; the caller holds the only reference.
-void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*destroy)(struct sim_work *));
-struct sim_work *sim_work_retain(struct sim_work *work);
-void sim_work_release(struct sim_work *work);
+struct sim_vector_clock;
 
 struct sim_node_list {
   struct sim_node **items;
@@ -50,11 +28,11 @@ void sim_node_list_add(struct sim_node_list *list, struct sim_node *node);
 
 struct sim_node {
   atomic_int references;
-  int device;
-  struct sim_work *work;          // NULL: a mere point in a stream
-  struct sim_lane *lane;          // thread sanitizer builds: the stream whose clock it runs on
-  struct sim_node_list waits_for; // retained
-  size_t done_before;             // so many of waits_for, from the first on, are known to be done; under sim.lock
+  int device, priority;              // priority: of its stream, as CUDA counts
+  struct sim_work *work;             // NULL: a point in a stream, without work
+  struct sim_tsan_fiber *tsan_fiber; // thread sanitizer builds: the stream that it runs in; else NULL
+  struct sim_node_list waits_for;    // retained
+  size_t done_before;                // so many of waits_for, from the first on, are known to be done; under sim.lock
   struct sim_node_list successors;
   int pending;         // nodes it waits for, and one until it is released
   bool held;           // has not been released
@@ -64,16 +42,18 @@ struct sim_node {
   unsigned int number; // how many were made before
   atomic_bool done;
   struct timespec finished;
-  unsigned long long traced; // the id of what somebody is told of; 0: nobody is
-  unsigned long long launch; // then that of the first which the same call has queued
-  unsigned long long stream; // then its handle
   struct sim_node *next_ready;
-  struct model_task *task; // on the modelled clock; NULL: no GPU is played
-  struct sim_stamp *stamp; // what is ordered before it; NULL: nobody asks
+
+  // Of plugins (base/plugin.h), each NULL where its plugin is not registered.
+  struct cudasim_activity *activity;     // trace.c: what it is, if it is traced
+  long long began;                       // trace.c: nanoseconds
+  struct model_task *task;               // clock.c
+  bool awaited;                          // clock.c: the call that queued it returns when it is done
+  struct sim_vector_clock *vector_clock; // vector_clock.c: what is ordered before it
 };
 
 // Takes over the caller's reference to the work. The node waits for nothing yet, but is held.
-struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_lane *lane);
+struct sim_node *sim_node_new(int device, struct sim_work *work, struct sim_tsan_fiber *fiber);
 struct sim_node *sim_node_retain(struct sim_node *node);
 void sim_node_release(struct sim_node *node);
 
@@ -116,8 +96,6 @@ void sim_execution_resume(int locks);
 // first node is made ready: when no thread is to be had, the program ends with status 1.
 void sim_worker_start(void);
 
-// To be called first on a thread that will execute nodes and is not the program's own.
-void sim_worker_prepare_thread(void);
 // A ready node, in the mode with workers. sim.lock is held.
 void sim_worker_push(struct sim_node *node);
 // True: no worker has begun with the ready node, and none will: who waits for it may run it. sim.lock is held.
@@ -132,12 +110,5 @@ bool sim_worker_is_stopping(void);
 // Around what another thread than the workers runs, with sim.lock held: the program's end waits for it as for theirs.
 void sim_worker_begin(void);
 void sim_worker_end(void);
-
-// Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
-struct sim_helper {
-  void (*help)(void *data);
-  void *data;
-};
-int sim_worker_offer(struct sim_helper helper, int count);
 
 #endif

@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 bool sim_is_pinned(const void *address) {
@@ -75,7 +75,7 @@ static void give(void *memory) {
     free(memory);
     return;
   }
-  SIM_TELL(freed(memory));
+  SIM_NOTIFY(freed, (memory));
   sim_lock();
   sim_heap_give(&sim.host_heap, memory);
   sim_unlock();
@@ -92,7 +92,7 @@ cudaError_t sim_host_allocate(void **pointer, size_t bytes, bool managed, const 
     give(memory);
     return error;
   }
-  SIM_TELL(host_allocated(memory, bytes, managed, caller));
+  SIM_NOTIFY(host_allocated, (memory, bytes, managed, caller));
   *pointer = memory;
   return cudaSuccess;
 }

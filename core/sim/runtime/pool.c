@@ -4,7 +4,7 @@
 
 #include "cudasim_pool.h"
 #include "sim/runtime/memory.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
 
 struct CUmemPoolHandle_st {

@@ -1,5 +1,5 @@
 // What tunes a GPU: checked, kept where it can be asked for, and without effect.
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 enum { LIMITS = cudaLimitPersistingL2CacheSize + 1 };
 

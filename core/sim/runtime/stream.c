@@ -6,15 +6,12 @@
 #include <string.h>
 
 #include "sim/engine/block_internal.h"
-#include "sim/runtime/clock.h"
 #include "sim/runtime/graph.h"
-#include "sim/engine/inspector.h"
-#include "sim/runtime/lane.h"
+#include "sim/base/plugin.h"
+#include "sim/runtime/tsan_fiber.h"
 #include "sim/runtime/memory.h"
 #include "sim/engine/nested.h"
-#include "sim/runtime/sim.h"
-#include "sim/runtime/stamp.h"
-#include "sim/runtime/trace.h"
+#include "sim/base/sim.h"
 
 enum { LEAST_PRIORITY = 0, GREATEST_PRIORITY = -5 };
 
@@ -27,7 +24,7 @@ struct CUstream_st *sim_stream_new(int device, unsigned int flags, int priority)
   stream->flags = flags;
   stream->blocking = !(flags & cudaStreamNonBlocking);
   stream->priority = priority;
-  stream->lane = sim_lane_new();
+  stream->tsan_fiber = sim_tsan_fiber_new();
   return stream;
 }
 
@@ -131,13 +128,6 @@ void sim_stream_append(struct CUstream_st *stream, struct sim_node *node) {
   sim_node_unhold(node);
 }
 
-// The host's time goes on by what the call takes, unless the work is part of an operation that is one on the played GPU.
-static void clock_call(struct sim_node *node, const struct CUstream_st *stream) {
-  node->task->priority = -stream->priority;
-  if (node->work == NULL || !node->work->price->part)
-    sim_clock_called(node->work && node->work->cost);
-}
-
 // A kernel's own copy, say: at once, so that it is done when the kernel is.
 static cudaError_t run_in_kernel(struct sim_work *work) {
   struct sim_executor *e = sim_executor;
@@ -148,11 +138,15 @@ static cudaError_t run_in_kernel(struct sim_work *work) {
   return error;
 }
 
+unsigned long long sim_stream_handle(const struct CUstream_st *stream) {
+  return stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream;
+}
+
 cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct sim_node **result) {
   if (result)
     *result = NULL;
-  if (sim.config.gpu)
-    sim_clock_price(work, stream->device);
+  if (work)
+    SIM_NOTIFY(work_created, (work, stream->device));
   if (stream->capture && work)
     return sim_graph_add(stream, work);
   cudaError_t error = sim_sticky(stream->device);
@@ -168,19 +162,9 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
       return run_in_kernel(work);
   }
   sim_worker_start();
-  struct sim_node *node = sim_node_new(stream->device, work, stream->lane);
-  if (node->task)
-    clock_call(node, stream);
-  struct cudasim_activity activity;
-  const bool traced = work && work->describe && sim_is_traced();
-  const long long begin = traced ? sim_now() : 0;
-  if (traced) {
-    sim_trace_name(node, stream == sim.device[stream->device].legacy ? 0 : (unsigned long long)(uintptr_t)stream);
-    activity = sim_trace_describe(node);
-    if (node->task)
-      sim_clock_tell(node, &activity);
-  }
-  const bool host_waits = node->task && work && work->price->host_waits;
+  struct sim_node *node = sim_node_new(stream->device, work, stream->tsan_fiber);
+  node->priority = stream->priority;
+  SIM_NOTIFY(node_queuing, (node, sim_stream_handle(stream), NULL));
   bool sync = sim.config.mode == SIM_SYNC;
   if (sync)
     sim_execution_lock();
@@ -190,10 +174,7 @@ cudaError_t sim_submit(struct CUstream_st *stream, struct sim_work *work, struct
   sim_node_run_if_sync(node);
   if (sync)
     sim_execution_unlock();
-  if (traced)
-    sim_trace_queued(&activity, begin);
-  if (host_waits)
-    sim_clock_host_waits(node);
+  SIM_NOTIFY(node_queued, (node, 0));
   if (result)
     *result = node;
   else
@@ -349,7 +330,7 @@ static void destroy(struct CUstream_st *stream) {
     sim_node_release(stream->waits.items[i]);
   free(stream->waits.items);
   free(stream->capture_after.items);
-  sim_lane_free(stream->lane);
+  sim_tsan_fiber_free(stream->tsan_fiber);
   free(stream);
 }
 
@@ -417,7 +398,7 @@ struct host_work {
 
 static cudaError_t run_host_function(struct sim_work *base) {
   struct host_work *work = (struct host_work *)base;
-  sim_stamp_waited(sim_node_running()); // the function may tell another thread
+  SIM_NOTIFY(host_function_begins, (sim_node_running()));
   const int paused = begin_host_function();
   work->function(work->data);
   end_host_function(paused);
@@ -445,7 +426,7 @@ struct callback_work {
 
 static cudaError_t run_callback(struct sim_work *base) {
   struct callback_work *work = (struct callback_work *)base;
-  sim_stamp_waited(sim_node_running());
+  SIM_NOTIFY(host_function_begins, (sim_node_running()));
   const int paused = begin_host_function();
   work->callback(work->stream, cudaSuccess, work->data);
   end_host_function(paused);

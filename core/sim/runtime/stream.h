@@ -22,13 +22,16 @@ struct CUstream_st {
   struct CUgraph_st *capture; // the graph that the stream is being captured into
   bool capture_origin;        // the one cudaStreamBeginCapture was called for
   struct sim_indices capture_after;
-  struct sim_lane *lane;
+  struct sim_tsan_fiber *tsan_fiber;
   struct CUstream_st *next;
 };
 
 // Checks a handle; 0 and cudaStreamLegacy are the current device's legacy stream.
 cudaError_t sim_stream_get(cudaStream_t handle, struct CUstream_st **stream);
 struct CUstream_st *sim_stream_new(int device, unsigned int flags, int priority);
+
+// Its cudaStream_t as a number; 0: the device's legacy stream.
+unsigned long long sim_stream_handle(const struct CUstream_st *stream);
 
 // Queues the work, whose reference it takes over; in a capture, adds it to the graph. *node, if wanted, is retained,
 // and NULL in a capture.

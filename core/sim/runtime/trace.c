@@ -1,17 +1,14 @@
-// Telling somebody what is queued and what has run.
-#include <time.h>
-
-#include "sim/runtime/cudasim.h"
-#include "sim/runtime/node.h"
+// Reports what is queued and what has run (cudasim_trace) and what is counted (cudasim_observe).
 #include "sim/runtime/trace.h"
 
-static void (*_Atomic tell_queued)(const struct cudasim_activity *);
-static void (*_Atomic tell_ran)(const struct cudasim_activity *);
+#include <stdlib.h>
+#include <time.h>
 
-void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *)) {
-  atomic_store(&tell_ran, ran);
-  atomic_store(&tell_queued, queued);
-}
+#include "sim/base/cudasim.h"
+#include "sim/base/plugin.h"
+#include "sim/base/sim.h"
+#include "sim/runtime/clock.h"
+#include "sim/runtime/node.h"
 
 long long sim_now(void) {
   struct timespec now;
@@ -19,40 +16,95 @@ long long sim_now(void) {
   return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-bool sim_is_traced(void) {
-  return atomic_load_explicit(&tell_queued, memory_order_relaxed) != NULL;
-}
+// ---- activities ----
 
-void sim_trace_name(struct sim_node *node, unsigned long long stream) {
+static void (*_Atomic tell_queued)(const struct cudasim_activity *);
+static void (*_Atomic tell_ran)(const struct cudasim_activity *);
+
+static void node_queuing(struct sim_node *node, unsigned long long stream, const struct sim_node *first) {
   static atomic_ullong last;
-  node->traced = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-  node->launch = node->traced;
-  node->stream = stream;
+  if (atomic_load_explicit(&tell_queued, memory_order_relaxed) == NULL || node->work == NULL || !node->work->describe)
+    return;
+  struct cudasim_activity *activity = node->activity = sim_allocate(sizeof *activity);
+  const unsigned long long id = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+  const bool follows = first && first != node && first->activity;
+  *activity = (struct cudasim_activity){.id = id,
+                                        .launch = follows ? first->activity->id : id,
+                                        .device = node->device,
+                                        .stream = stream,
+                                        .begin = follows ? first->activity->begin : sim_now()};
+  node->work->describe(node->work, activity);
+  if (node->task)
+    sim_clock_tell(node, activity);
 }
 
-struct cudasim_activity sim_trace_describe(const struct sim_node *node) {
-  struct cudasim_activity activity = {
-      .id = node->traced, .launch = node->launch, .device = node->device, .stream = node->stream};
-  node->work->describe(node->work, &activity);
-  return activity;
-}
-
-void sim_trace_queued(struct cudasim_activity *activity, long long begin) {
+static void node_queued(struct sim_node *node, long long begin) {
   void (*tell)(const struct cudasim_activity *) = atomic_load(&tell_queued);
-  activity->begin = begin;
-  activity->end = sim_now();
-  if (tell)
-    tell(activity);
+  if (node->activity == NULL || tell == NULL)
+    return;
+  struct cudasim_activity activity = *node->activity; // the node may be running
+  activity.begin = begin ? begin : activity.begin;
+  activity.end = sim_now();
+  tell(&activity);
 }
 
-void sim_trace_ran(struct cudasim_activity *activity, long long begin) {
-  activity->begin = begin;
-  activity->end = sim_now();
-  sim_trace_tell_ran(activity);
+static void node_begins(struct sim_node *node) {
+  if (node->activity)
+    node->began = sim_now();
+}
+
+// On a played GPU the clock reports it, with modelled times.
+static void node_ends(struct sim_node *node) {
+  if (node->began == 0 || node->task)
+    return;
+  struct cudasim_activity activity = *node->activity;
+  activity.begin = node->began;
+  activity.end = sim_now();
+  sim_trace_tell_ran(&activity);
+}
+
+static void node_destroyed(struct sim_node *node) {
+  free(node->activity);
 }
 
 void sim_trace_tell_ran(const struct cudasim_activity *activity) {
   void (*tell)(const struct cudasim_activity *) = atomic_load(&tell_ran);
   if (tell)
     tell(activity);
+}
+
+void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *)) {
+  static const struct sim_plugin plugin = {.node_queuing = node_queuing,
+                                           .node_queued = node_queued,
+                                           .node_begins = node_begins,
+                                           .node_ends = node_ends,
+                                           .node_destroyed = node_destroyed};
+  atomic_store(&tell_ran, ran);
+  atomic_store(&tell_queued, queued);
+  if (sim_enter() == cudaSuccess) // the clock comes first
+    sim_plugin_register(&plugin);
+}
+
+// ---- counts ----
+
+static void (*_Atomic observe_kernel)(void);
+static void (*_Atomic observe_copy)(int kind, size_t bytes);
+
+static void kernel_counted(void) {
+  void (*observe)(void) = atomic_load(&observe_kernel);
+  if (observe)
+    observe();
+}
+
+static void copy_counted(int kind, size_t bytes) {
+  void (*observe)(int, size_t) = atomic_load(&observe_copy);
+  if (observe)
+    observe(kind, bytes);
+}
+
+void cudasim_observe(void (*kernel)(void), void (*copy)(int kind, size_t bytes)) {
+  static const struct sim_plugin plugin = {.kernel_counted = kernel_counted, .copy_counted = copy_counted};
+  atomic_store(&observe_kernel, kernel);
+  atomic_store(&observe_copy, copy);
+  sim_plugin_register(&plugin);
 }

@@ -7,7 +7,7 @@
 
 #include "sim/engine/block.h"
 #include "sim/engine/crash.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 static struct {
   bool unasked;

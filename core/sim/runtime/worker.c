@@ -9,10 +9,10 @@
 #endif
 
 #include "sim/engine/fault.h"
-#include "sim/runtime/lane.h"
+#include "sim/runtime/tsan_fiber.h"
 #include "sim/runtime/memory.h"
 #include "sim/runtime/node.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 static pthread_cond_t work_arrived = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t node_done = PTHREAD_COND_INITIALIZER;
@@ -140,13 +140,13 @@ static void start(void) {
 
 void sim_worker_start(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  if (sim.config.mode == SIM_THREADS && !SIM_LANES)
+  if (sim.config.mode == SIM_THREADS && !SIM_TSAN_FIBERS)
     pthread_once(&once, start);
 }
 
 void sim_worker_push(struct sim_node *node) {
-  if (node->lane) {
-    sim_lane_push(node);
+  if (node->tsan_fiber) {
+    sim_tsan_fiber_push(node);
     return;
   }
   node->next_ready = NULL;

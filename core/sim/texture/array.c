@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cudasim_array.h"
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 struct cudaArray {
   struct cudasim_image image;

@@ -6,7 +6,7 @@
 #include "op/product/cublas_gemm.cuh"
 
 #include "../sim/check.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 static cublasHandle_t blas;
 

@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 
 #include "check.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 extern "C" {
 #include "model/kernel.h"

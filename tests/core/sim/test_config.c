@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "child.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 static int ask_for_devices(void) {
   int devices = 0;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 enum { COUNT = 64 };
 

@@ -6,7 +6,7 @@
 #include <cuda_runtime.h>
 
 #include "check.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 enum { BLOCKS = 8, THREADS = 64 };
 

@@ -7,7 +7,7 @@
 #include <cudasim_graph.h>
 
 #include "check.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 
 enum { COUNT = 64 };
 

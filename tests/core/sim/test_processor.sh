@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A program that was built for instructions that the processor lacks says so, before it uses one (core/sim/runtime/processor.h).
+# A program that was built for instructions that the processor lacks says so, before it uses one (core/sim/base/processor.h).
 # run check:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
@@ -9,13 +9,13 @@ trap 'rm -rf "$work"' EXIT
 
 # No processor has all of the list: FMA4 and XOP ended before AVX-512 began.
 cat >"$work/all.c" <<'END'
-#include "sim/runtime/processor.h"
+#include "sim/base/processor.h"
 #define ALL(macro, name) true,
 const bool sim_processor_needs[] = {SIM_INSTRUCTIONS(ALL) false};
 END
 sed 's/true,/false,/' "$work/all.c" >"$work/none.c"
 cat >"$work/main.c" <<'END'
-#include "sim/runtime/processor.h"
+#include "sim/base/processor.h"
 #include <stdio.h>
 static void (*const volatile linked_with)(void) = sim_processor_check;
 int main(void) {
@@ -23,7 +23,7 @@ int main(void) {
 }
 END
 for needs in all none; do
-  ${CC:-cc} -std=c17 -march=x86-64 -Icore "$work/main.c" "$work/$needs.c" core/sim/runtime/processor.c -o "$work/$needs" || exit 1
+  ${CC:-cc} -std=c17 -march=x86-64 -Icore "$work/main.c" "$work/$needs.c" core/sim/base/processor.c -o "$work/$needs" || exit 1
 done
 says 'what is missing is named' 2 'xop' "$work/all"
 [ -z "$("$work/all" 2>/dev/null)" ]

@@ -7,7 +7,7 @@
 
 #ifdef FERRY_SIM
 #include "ledger_sim.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #endif
 
 enum { LEFT_FREE = 32 << 20, LEFT_FOR_ONE = 2 << 20 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #ifdef FERRY_SIM
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #endif
 
 __global__ void busy(float *sum, int turns) {

@@ -3,7 +3,7 @@
 
 #ifdef FERRY_SIM
 #include "cudasim_graph.h"
-#include "sim/runtime/cudasim.h"
+#include "sim/base/cudasim.h"
 #endif
 
 #ifdef FERRY_SIM

@@ -2,7 +2,7 @@
 // to be found is said as in wrong.cu.
 #include <cuda_runtime.h>
 
-#include "sim/engine/inspector.h"
+#include "sim/base/plugin.h"
 
 // expect race-grid sum u0
 __global__ void sum(int *out) {

@@ -1,5 +1,5 @@
 // The environment, read and checked once.
-#include "sim/runtime/config.h"
+#include "sim/base/config.h"
 
 #include <errno.h>
 #include <limits.h>

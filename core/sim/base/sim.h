@@ -8,10 +8,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "sim/runtime/config.h"
+#include "sim/base/config.h"
 #include "cuda_runtime_api.h"
-#include "sim/runtime/cudasim.h"
-#include "sim/runtime/heap.h"
+#include "sim/base/cudasim.h"
+#include "sim/base/heap.h"
 
 struct sim_device {
   int index;

@@ -1,11 +1,11 @@
 // First fit in a sorted array of pieces; sorted arrays of ranges.
-#include "sim/runtime/heap.h"
+#include "sim/base/heap.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/runtime/sim.h"
+#include "sim/base/sim.h"
 
 // Between any two allocations lie bytes of nobody's, for AddressSanitizer and for the checks at launch.
 enum { ALIGNMENT = 256, RED_ZONE = 256 };

@@ -1,0 +1,26 @@
+// The registered plugins.
+#include "sim/base/plugin.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct sim_plugin *_Atomic sim_plugins[SIM_MAX_PLUGINS + 1];
+const struct sim_plugin *sim_inspector;
+
+void sim_plugin_register(const struct sim_plugin *plugin) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
+  int count = 0;
+  while (sim_plugin_at(count) && sim_plugin_at(count) != plugin)
+    count++;
+  if (count == SIM_MAX_PLUGINS) {
+    fprintf(stderr, "ferry: more than %d plugins of the simulator; raise SIM_MAX_PLUGINS in plugin.h\n",
+            SIM_MAX_PLUGINS);
+    abort();
+  }
+  if (plugin->launch_begin)
+    sim_inspector = plugin;
+  atomic_store(&sim_plugins[count], plugin);
+  pthread_mutex_unlock(&lock);
+}
