@@ -10,7 +10,7 @@
 #include "inspect/runtime/program.h"
 #include "inspect/shadow/race.h"
 #include "sim/base/plugin.h"
-#include "sim/runtime/memory.h"
+#include "sim/base/address.h"
 #include "sim/base/sim.h"
 
 enum { UNALLOCATED, UNWRITTEN, WRITTEN = MEMORY_WRITTEN, FREED }; // of a byte

@@ -51,4 +51,9 @@ bool sim_ranges_add(struct sim_ranges *ranges, struct sim_range range);
 bool sim_ranges_remove(struct sim_ranges *ranges, const void *address, struct sim_range *removed);
 const struct sim_range *sim_ranges_find(const struct sim_ranges *ranges, const void *address);
 
+// From the start of the caller's bytes; of an address before them, larger than any size.
+static inline size_t sim_piece_offset(const struct sim_piece *piece, const void *address) {
+  return (size_t)((const char *)address - (piece->address + piece->offset));
+}
+
 #endif

@@ -1,4 +1,5 @@
-// The simulator's shared state and the small helpers that every file uses. Nothing in sim/ raises: as in CUDA, functions
+// The simulator's shared state and the small helpers that every file uses. Functions that need streams or blocks are defined in
+// runtime/device.c; they are declared here because everything calls them. Nothing in sim/ raises: as in CUDA, functions
 // return a cudaError_t, and what a kernel does wrong is reported on stderr and remembered by its device. Messages about
 // kernels begin with "cudasim:", those about the environment and the machine with "ferry:".
 #ifndef SIM_SIM_H
@@ -61,9 +62,6 @@ static inline cudaError_t sim_known_flags(unsigned long long flags, unsigned lon
   return flags & ~known ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-// What cudasim_stats has of launches that were refused (launch.c).
-void sim_launch_stats(struct cudasim_stats *stats);
-
 cudaError_t sim_sticky(int device);
 void sim_set_sticky(int device, cudaError_t error);
 bool sim_is_device(int device);
@@ -78,6 +76,8 @@ void sim_unlock(void);
 void sim_count_kernel(atomic_ullong *counter);
 void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device);
 void sim_count_quietly(bool quietly); // on this thread, from now on without telling it
+
+long long sim_now(void); // nanoseconds of CLOCK_MONOTONIC
 
 // Memory of the simulator itself; ends the program when there is none.
 void *sim_allocate(size_t bytes);

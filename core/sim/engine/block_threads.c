@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "sim/engine/cooperative.h"
+#include "sim/engine/grid.h"
 #include "cudasim_split.h"
 #include "sim/base/plugin.h"
 #include "sim/engine/shared.h"
@@ -313,7 +313,7 @@ static void wait_by_polling(unsigned int looks, bool switches) {
     return;
   sim_track(e);
   if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
-    sim_launch_spread();
+    sim_grid_spread();
   if (polls > POLLS_UNTIL_SPREAD)
     sched_yield(); // for the blocks on other threads
   if (polls > POLLS_UNTIL_LIVELOCK) {

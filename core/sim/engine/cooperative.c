@@ -10,7 +10,7 @@
 #include "sim/engine/block_internal.h"
 #include "sim/base/plugin.h"
 #include "sim/engine/nested.h"
-#include "sim/runtime/node.h"
+#include "sim/base/work.h"
 #include "sim/base/sim.h"
 
 struct grid {

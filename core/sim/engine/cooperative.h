@@ -9,7 +9,4 @@ enum { SIM_MAX_COOPERATIVE_THREADS = 32768 }; // of a grid: their stacks are map
 // Runs all blocks of a cooperative launch at once; the first error of any.
 cudaError_t sim_cooperative_run(const struct cudasim_launch_request *request, unsigned int blocks);
 
-// The block that runs on this thread has polled for long: it may wait for one that has not begun. Defined in launch.c.
-void sim_launch_spread(void);
-
 #endif

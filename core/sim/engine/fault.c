@@ -12,7 +12,7 @@
 
 #include "sim/engine/block.h"
 #include "sim/engine/crash.h"
-#include "sim/runtime/memory.h"
+#include "sim/base/address.h"
 #include "sim/base/sim.h"
 
 enum { HANDLER_STACK = 65536, NULL_PAGE = 65536 };

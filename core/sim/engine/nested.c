@@ -10,7 +10,7 @@
 
 #include "sim/engine/block.h"
 #include "sim/engine/block_internal.h"
-#include "sim/runtime/node.h"
+#include "sim/base/work.h"
 #include "sim/base/sim.h"
 #include "sim/engine/watchdog.h"
 

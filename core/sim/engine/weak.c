@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cudasim_launch.h"
-#include "sim/runtime/memory.h"
 #include "sim/base/sim.h"
 
 enum { MAX_SHARED = 64, CHUNK = 256 };

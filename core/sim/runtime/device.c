@@ -12,9 +12,7 @@
 #include "model/gpu.h"
 #include "sim/base/sim.h"
 #include "sim/runtime/stream.h"
-
-struct sim_state sim = {.lock = PTHREAD_MUTEX_INITIALIZER};
-__thread int sim_current_device;
+#include "sim/runtime/unchecked_error.h"
 
 // ---- the simulator itself ----
 
@@ -53,19 +51,6 @@ void sim_unlock(void) {
   pthread_mutex_unlock(&sim.lock);
   if (sim_block_running())
     sim_critical_end(sim_executor);
-}
-
-void *sim_resize(void *memory, size_t bytes) {
-  memory = realloc(memory, bytes ? bytes : 1);
-  if (memory == NULL) {
-    fprintf(stderr, "ferry: the simulated CUDA runtime has no host memory left (%zu bytes wanted)\n", bytes);
-    abort();
-  }
-  return memory;
-}
-
-void *sim_allocate(size_t bytes) {
-  return sim_resize(NULL, bytes);
 }
 
 cudaError_t sim_sticky(int device) {

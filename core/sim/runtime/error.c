@@ -1,6 +1,6 @@
 // Errors: the calling thread's last one, and what they are called.
 #include "sim/base/sim.h"
-#include "sim/runtime/unasked.h"
+#include "sim/runtime/unchecked_error.h"
 
 static __thread cudaError_t last_error;
 
@@ -20,7 +20,7 @@ cudaError_t cudaPeekAtLastError(void) {
     return cudaErrorInitializationError;
   cudaError_t sticky = sim_sticky(sim_current_device);
   if (last_error)
-    sim_error_asked();
+    sim_error_checked();
   return sticky ? sticky : last_error;
 }
 

@@ -177,26 +177,14 @@ void sim_memory_init(void) {
   sim.host_heap.capacity = host_bytes;
 }
 
-int sim_device_of(const void *address) {
-  uintptr_t offset = (uintptr_t)address - (uintptr_t)sim.arena;
-  if (sim.arena == NULL || offset >= sim.span * (size_t)sim.config.devices)
-    return -1;
-  return (int)(offset / sim.span);
-}
-
-// Of an address before what the caller has: more than any size.
-static size_t offset_in(const struct sim_piece *piece, const void *address) {
-  return (size_t)((const char *)address - (piece->address + piece->offset));
-}
-
 cudaError_t sim_range_check(const void *address, size_t bytes) {
   int device = sim_device_of(address);
   if (device < 0)
     return cudaSuccess;
   sim_lock();
   const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
-  bool within = piece && piece->used && offset_in(piece, address) <= piece->asked &&
-                bytes <= piece->asked - offset_in(piece, address);
+  bool within = piece && piece->used && sim_piece_offset(piece, address) <= piece->asked &&
+                bytes <= piece->asked - sim_piece_offset(piece, address);
   sim_unlock();
   return within ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -214,16 +202,6 @@ const char *sim_pointer_fault(const void *address, int device) {
   if (owner != device && !sim.device[device].peer[owner])
     return "memory of another device, without cudaDeviceEnablePeerAccess";
   return NULL;
-}
-
-// Called by the signal handler too: takes no lock.
-void sim_describe(const void *address, char *text, size_t size) {
-  int device = sim_device_of(address);
-  int length = snprintf(text, size, "cuda:%d", device);
-  const struct sim_piece *piece = sim_heap_find(&sim.device[device].heap, address);
-  if (piece)
-    snprintf(text + length, size - (size_t)length, ", byte %zu of a %zu-byte allocation%s", offset_in(piece, address),
-             piece->asked, piece->used ? "" : ", already freed");
 }
 
 // ---- device memory ----

@@ -6,12 +6,11 @@
 #include <stddef.h>
 
 #include "cuda_runtime_api.h"
+#include "sim/base/address.h"
 
 // Reserves the devices' address space; called once.
 void sim_memory_init(void);
 
-// The device in whose memory an address lies; -1 for every other address.
-int sim_device_of(const void *address);
 bool sim_is_pinned(const void *address);
 // Memory that both the host and the devices call their own (pinned, too).
 bool sim_is_managed(const void *address);
@@ -27,9 +26,6 @@ cudaError_t sim_range_check(const void *address, size_t bytes);
 
 // NULL when a kernel on `device` may use the address, else what is wrong with it.
 const char *sim_pointer_fault(const void *address, int device);
-
-// Describes an address of device memory for a message.
-void sim_describe(const void *address, char *text, size_t size);
 
 // Device memory is accessible between the two; they nest, and threads may overlap. With guards off they do nothing. In the threads
 // mode it stays accessible after the last end until somebody settles: closing it after each of many operations would cost more than they.

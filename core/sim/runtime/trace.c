@@ -2,19 +2,12 @@
 #include "sim/runtime/trace.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "sim/base/cudasim.h"
 #include "sim/base/plugin.h"
 #include "sim/base/sim.h"
 #include "sim/runtime/clock.h"
 #include "sim/runtime/node.h"
-
-long long sim_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
 
 // ---- activities ----
 

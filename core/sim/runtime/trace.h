@@ -4,8 +4,6 @@
 
 struct cudasim_activity;
 
-long long sim_now(void); // nanoseconds
-
 // Reports that the activity has run, with the times that it has.
 void sim_trace_tell_ran(const struct cudasim_activity *activity);
 

@@ -1,5 +1,5 @@
-// A launch that failed, and whose error the program never asks for.
-#include "sim/runtime/unasked.h"
+// Reports a failed launch whose error the program never checks.
+#include "sim/runtime/unchecked_error.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "sim/base/sim.h"
 
 static struct {
-  bool unasked;
+  bool unchecked;
   pthread_t thread;
   struct cudasim_dim3 grid, block;
   char name[128];
@@ -18,7 +18,7 @@ static struct {
   const void *caller;
 } failed; // under sim.lock
 
-static void say_why(void) {
+static void print_reason(void) {
   const struct cudasim_dim3 grid = failed.grid, block = failed.block;
   const unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
   if (threads > SIM_MAX_BLOCK_THREADS)
@@ -27,8 +27,8 @@ static void say_why(void) {
     fprintf(stderr, "  A grid has at least one block, and a block at least one thread.\n");
 }
 
-static void report(void) {
-  if (!failed.unasked)
+static void report_failure(void) {
+  if (!failed.unchecked)
     return;
   fprintf(stderr,
           "cudasim: a launch failed, and the program did not ask for the error (cudaGetLastError): %s\n"
@@ -36,14 +36,14 @@ static void report(void) {
           cudaGetErrorString(failed.error), failed.name, failed.grid.x, failed.grid.y, failed.grid.z, failed.block.x,
           failed.block.y, failed.block.z);
   sim_crash_tell_line((const char *)failed.caller - 1);
-  say_why();
+  print_reason();
 }
 
-static void keep(const struct cudasim_launch_request *request, cudaError_t error, const void *caller) {
+static void remember_failure(const struct cudasim_launch_request *request, cudaError_t error, const void *caller) {
   static bool registered;
   sim_lock();
-  if (!failed.unasked) {
-    failed.unasked = true;
+  if (!failed.unchecked) {
+    failed.unchecked = true;
     failed.thread = pthread_self();
     failed.grid = request->grid;
     failed.block = request->block;
@@ -52,25 +52,25 @@ static void keep(const struct cudasim_launch_request *request, cudaError_t error
     snprintf(failed.name, sizeof failed.name, "%s", request->name);
   }
   if (!registered)
-    registered = atexit(report) == 0;
+    registered = atexit(report_failure) == 0;
   sim_unlock();
 }
 
-// The error of cudaLaunchKernel, which has no name of the kernel's, is its result; that of <<<>>> has to be asked for. A failed device has
-// been reported.
+// Of launches by <<<>>>, which carry a kernel name: cudaLaunchKernel returns its error. A device that has failed has been
+// reported already.
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request) {
   const void *const caller = __builtin_return_address(0);
   const cudaError_t error = sim_launch(request, caller);
   if (error != cudaSuccess && request->name && !sim_block_running() && sim_sticky(sim_current_device) == cudaSuccess)
-    keep(request, error, caller);
+    remember_failure(request, error, caller);
   return error;
 }
 
-void sim_error_asked(void) {
+void sim_error_checked(void) {
   if (sim_block_running()) // whose launches are not kept
     return;
   sim_lock();
-  if (failed.unasked && pthread_equal(failed.thread, pthread_self()))
-    failed.unasked = false;
+  if (failed.unchecked && pthread_equal(failed.thread, pthread_self()))
+    failed.unchecked = false;
   sim_unlock();
 }

@@ -1,0 +1,249 @@
+// Running one launch: handing its blocks out to the worker threads.
+#include "sim/engine/grid.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sim/base/plugin.h"
+#include "sim/base/sim.h"
+#include "sim/engine/block.h"
+#include "sim/engine/cooperative.h"
+#include "sim/engine/fault.h"
+#include "sim/engine/nested.h"
+#include "sim/engine/weak.h"
+
+enum { WORTH_SHARING = 16384 }; // threads in a grid, below which waking another worker costs more than it gains
+
+// One execution of a launch, shared by the workers that run its blocks.
+struct grid_run {
+  atomic_int references;
+  atomic_uint next, finished;
+  atomic_int error; /* of the first block that failed */
+  pthread_mutex_t lock;
+  pthread_cond_t all_finished;      // signalled under `lock` by the worker whose block is the last to finish
+  unsigned int blocks, step, shift; // step and shift: of a random order
+  void *inspection;                 // an inspector's
+  const struct cudasim_launch_request *request;
+  struct sim_work *owner; // of the request; retained
+};
+
+static void release_run(struct grid_run *run) {
+  if (atomic_fetch_sub(&run->references, 1) > 1)
+    return;
+  sim_work_release(run->owner);
+  free(run);
+}
+
+static __thread struct grid_run *current_run;
+
+// Which block runs as the `turn`-th one. Random: turn * step + shift modulo their number, which reaches each of them once.
+static unsigned int block_at(const struct grid_run *run, unsigned int turn) {
+  if (sim.config.blocks == SIM_ASCENDING)
+    return turn;
+  if (sim.config.blocks == SIM_DESCENDING)
+    return run->blocks - 1 - turn;
+  return (unsigned int)(((unsigned long long)turn * run->step + run->shift) % run->blocks);
+}
+
+static unsigned int common_divisor(unsigned int a, unsigned int b) {
+  return b == 0 ? a : common_divisor(b, a % b);
+}
+
+static void choose_order(struct grid_run *run) {
+  unsigned int mixed = (sim.config.blocks_seed + 1) * 2654435761u;
+  run->shift = mixed % run->blocks;
+  run->step = (mixed >> 8) % run->blocks + 1;
+  while (common_divisor(run->step, run->blocks) > 1)
+    run->step++;
+}
+
+// How many of the next `most` blocks may run as one. One that is looked at runs by itself.
+static unsigned int may_join(const struct grid_run *run, unsigned int block, unsigned int most) {
+  if (sim.config.blocks != SIM_ASCENDING)
+    return 1;
+  const unsigned int left = run->inspection ? sim_inspector->blocks_left(run->inspection, block, most) : most;
+  return left > 0 ? left : 1;
+}
+
+// Runs the blocks of some turns, one after another or several as one.
+static struct sim_blocks_ran run_turns(struct grid_run *run, unsigned int turn, unsigned int count) {
+  const struct cudasim_launch_request *request = run->request;
+  struct sim_blocks_ran ran = {.independent = true};
+  for (unsigned int end = turn + count; turn < end; turn += ran.count) {
+    int none = cudaSuccess;
+    ran.count = 1;
+    if (atomic_load_explicit(&run->error, memory_order_relaxed) != cudaSuccess)
+      continue;
+    const unsigned int block = block_at(run, turn);
+    ran = sim_blocks_run(request, block, may_join(run, block, end - turn), run->inspection);
+    const int error = (int)sim_nested_run(ran.error);
+    if (error != cudaSuccess)
+      atomic_compare_exchange_strong(&run->error, &none, error);
+  }
+  return ran;
+}
+
+// How many blocks a worker takes at a time: one while they may wait for each other, otherwise more from time to time, as long as
+// that takes no longer than CHUNK_NS, and there are some left for the others.
+struct pace {
+  bool independent;
+  unsigned int most;
+};
+
+enum { CHUNK_NS = 50000, MOST_BLOCKS = 256 };
+
+static unsigned int blocks_at_once(const struct grid_run *run, const struct pace *pace) {
+  const unsigned int begun = atomic_load_explicit(&run->next, memory_order_relaxed);
+  const unsigned int left = begun < run->blocks ? run->blocks - begun : 0;
+  const unsigned int share = left / (2 * (unsigned int)sim.config.workers);
+  const unsigned int most = pace->independent ? pace->most : 1;
+  return share < 1 ? 1 : share < most ? share : most;
+}
+
+// Whatever its order, a race ends alike each time where one thread runs everything: there the time does not count.
+static void change_pace(struct pace *pace, bool independent, unsigned int count, long long *since) {
+  pace->independent = independent;
+  if (!independent || count < pace->most || pace->most >= MOST_BLOCKS)
+    return;
+  const long long now = sim.config.mode == SIM_THREADS ? sim_now() : *since;
+  if (now - *since < CHUNK_NS)
+    pace->most *= 2;
+  *since = now;
+}
+
+static void finish_blocks(struct grid_run *run, unsigned int count) {
+  if (atomic_fetch_add_explicit(&run->finished, count, memory_order_acq_rel) + count < run->blocks || count == 0)
+    return;
+  pthread_mutex_lock(&run->lock);
+  pthread_cond_signal(&run->all_finished);
+  pthread_mutex_unlock(&run->lock);
+}
+
+// Most often the others are at their last blocks: waking up would take longer than that.
+static void wait_for_blocks(struct grid_run *run) {
+  enum { LOOKS = 64 };
+  for (int i = 0; i < LOOKS && atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks; i++)
+    sched_yield();
+  pthread_mutex_lock(&run->lock);
+  while (atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks)
+    pthread_cond_wait(&run->all_finished, &run->lock);
+  pthread_mutex_unlock(&run->lock);
+}
+
+static void run_blocks(struct grid_run *run) {
+  current_run = run;
+#ifdef CUDASIM_STATIC_SHARED // there is one copy of each shared array in the program
+  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&one_at_a_time);
+#endif
+  unsigned int turn, finished = 0, wanted = 1;
+  struct pace pace = {.most = 1};
+  long long since = sim_now();
+  while ((turn = atomic_fetch_add(&run->next, wanted)) < run->blocks) {
+    const unsigned int left = run->blocks - turn, count = wanted < left ? wanted : left;
+    const struct sim_blocks_ran ran = run_turns(run, turn, count);
+    finished += count;
+    change_pace(&pace, ran.independent, count, &since);
+    wanted = blocks_at_once(run, &pace);
+  }
+  finish_blocks(run, finished);
+#ifdef CUDASIM_STATIC_SHARED
+  pthread_mutex_unlock(&one_at_a_time);
+#endif
+  current_run = NULL;
+}
+
+static void help(void *data) {
+  struct grid_run *run = data;
+  run_blocks(run);
+  release_run(run);
+}
+
+static void offer_blocks(struct grid_run *run) {
+  int wanted = sim.config.workers - 1;
+  wanted = (unsigned int)wanted < run->blocks ? wanted : (int)run->blocks - 1;
+  atomic_fetch_add(&run->references, wanted);
+  int accepted = sim_worker_offer((struct sim_helper){help, run}, wanted);
+  for (; accepted < wanted; accepted++)
+    release_run(run);
+}
+
+static atomic_uint helping; // threads of their own, of all launches
+
+static void *help_on_own_thread(void *run) {
+  sim_worker_prepare_thread();
+  help(run);
+  atomic_fetch_sub(&helping, 1);
+  return NULL;
+}
+
+// A block has polled for so long that it may wait for one that has not begun: more of the grid gets threads of its own. A GPU, too,
+// has room for so many blocks at a time and no more; here each thread of a block takes two of a process's 65,530 memory maps.
+void sim_grid_spread(void) {
+  enum { MOST = 64, MOST_THREADS = 16384 };
+  struct grid_run *run = current_run;
+  if (run == NULL || sim.config.mode == SIM_SYNC)
+    return;
+  const struct cudasim_launch_request *request = run->request;
+  const unsigned int threads = request->block.x * request->block.y * request->block.z;
+  const unsigned int room = MOST_THREADS / threads, most = room < MOST ? room : MOST;
+  for (unsigned int taken = atomic_load(&run->next); taken < run->blocks; taken++) {
+    pthread_t thread;
+    if (atomic_fetch_add(&helping, 1) >= most) {
+      atomic_fetch_sub(&helping, 1);
+      return;
+    }
+    atomic_fetch_add(&run->references, 1);
+    if (pthread_create(&thread, NULL, help_on_own_thread, run) != 0) {
+      atomic_fetch_sub(&helping, 1);
+      release_run(run);
+      return;
+    }
+    pthread_detach(thread);
+  }
+}
+
+static bool worth_sharing(const struct cudasim_launch_request *request, unsigned int blocks) {
+#if defined(CUDASIM_TSAN) || defined(CUDASIM_STATIC_SHARED) // a launch's blocks stay on one thread
+  (void)request;
+  (void)blocks;
+  return false;
+#else
+  unsigned long long threads = request->block.x * request->block.y * request->block.z;
+  return sim.config.mode == SIM_THREADS && sim.config.workers > 1 && blocks > 1 && blocks * threads >= WORTH_SHARING;
+#endif
+}
+
+// Blocks that are looked at run one at a time, whoever runs them. Where the first is, most are.
+static bool looks_at_most(const struct grid_run *run) {
+  return run->inspection && sim_inspector->blocks_left(run->inspection, block_at(run, 0), 1) == 0;
+}
+
+cudaError_t sim_grid_run(const struct cudasim_launch_request *request, int device, struct sim_work *owner) {
+  sim_fault_prepare_thread();
+  if (request->cooperative)
+    return sim_cooperative_run(request, request->grid.x * request->grid.y * request->grid.z);
+  struct grid_run *run = sim_allocate(sizeof *run);
+  *run = (struct grid_run){.references = 1,
+                           .request = request,
+                           .owner = sim_work_retain(owner),
+                           .lock = PTHREAD_MUTEX_INITIALIZER,
+                           .all_finished = PTHREAD_COND_INITIALIZER};
+  run->blocks = request->grid.x * request->grid.y * request->grid.z;
+  if (sim_inspector)
+    run->inspection = sim_inspector->launch_begin(request, run->blocks);
+  choose_order(run);
+  sim_weak_launch_begin(request, device, run->blocks);
+  if (worth_sharing(request, run->blocks) && !looks_at_most(run))
+    offer_blocks(run);
+  run_blocks(run);
+  sim_weak_launch_end();
+  wait_for_blocks(run);
+  cudaError_t error = (cudaError_t)atomic_load(&run->error);
+  if (run->inspection)
+    sim_inspector->launch_end(run->inspection);
+  release_run(run);
+  return error;
+}
