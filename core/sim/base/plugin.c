@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct sim_plugin *_Atomic sim_plugins[SIM_MAX_PLUGINS + 1];
+const struct sim_plugin *sim_plugins[SIM_MAX_PLUGINS + 1];
 const struct sim_plugin *sim_inspector;
 
 void sim_plugin_register(const struct sim_plugin *plugin) {
@@ -21,6 +21,6 @@ void sim_plugin_register(const struct sim_plugin *plugin) {
   }
   if (plugin->launch_begin)
     sim_inspector = plugin;
-  atomic_store(&sim_plugins[count], plugin);
+  __atomic_store_n(&sim_plugins[count], plugin, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&lock);
 }

@@ -11,7 +11,6 @@
 #ifndef SIM_PLUGIN_H
 #define SIM_PLUGIN_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -130,7 +129,7 @@ struct sim_plugin {
 void sim_plugin_register(const struct sim_plugin *plugin);
 
 enum { SIM_MAX_PLUGINS = 8 };
-extern const struct sim_plugin *_Atomic sim_plugins[SIM_MAX_PLUGINS + 1]; // the registered ones, then NULL
+extern const struct sim_plugin *sim_plugins[SIM_MAX_PLUGINS + 1]; // the registered ones, then NULL
 extern const struct sim_plugin *sim_inspector; // the registered one that has launch_begin; NULL: none
 
 // SIM_NOTIFY(freed, (pointer)): calls the event's function of each plugin that has one.
@@ -142,7 +141,7 @@ extern const struct sim_plugin *sim_inspector; // the registered one that has la
         sim_plugin->event arguments;                                                                                   \
   } while (0)
 static inline const struct sim_plugin *sim_plugin_at(int i) {
-  return atomic_load_explicit(&sim_plugins[i], memory_order_acquire);
+  return __atomic_load_n(&sim_plugins[i], __ATOMIC_ACQUIRE);
 }
 #define SIM_WROTE(address, bytes)                                                                                      \
   do {                                                                                                                 \

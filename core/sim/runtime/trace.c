@@ -1,6 +1,7 @@
 // Reports what is queued and what has run (cudasim_trace) and what is counted (cudasim_observe).
 #include "sim/runtime/trace.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "sim/base/cudasim.h"

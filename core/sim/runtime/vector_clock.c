@@ -5,6 +5,7 @@
 // A component stands for a chain of nodes of which each is ordered before the next: a stream is one, and so is a branch of a graph. The
 // component's time is the number of its nodes so far. A node's clock has for each component the time of the last node that is ordered
 // before it; `host` has the same for what the host has waited for.
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
