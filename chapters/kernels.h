@@ -82,7 +82,7 @@ static MAYBE_UNUSED void chapter_first_line(void) {
   chapter_now_.simulated = true;
   chapter_now_.modelled = played && *played;
 #endif
-#if defined CUDASIM_INSPECT || defined CUDASIM_BESIDE // what --blocks leaves alone is compiled beside the rest
+#if defined CUDASIM_INSPECT || defined CUDASIM_DUAL_VERSION // what --blocks leaves alone is compiled beside the rest
   chapter_now_.counted = true;
 #endif
   printf("device: cuda:%d, %s, %s\n", device, properties.name,

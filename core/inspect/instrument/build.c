@@ -68,7 +68,8 @@ static bool tool(const Command *c, const InspectBuild *b, const char *does) {
 // A copy as a plain run has it (nvcc_build.c), for blocks that nobody looks at: it has this number.
 enum { PLAIN = INSPECT_FILES + 1 };
 #define PLAIN_FLAGS                                                                                                    \
-  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_BESIDE -ftls-model=local-exec -march=native " \
+  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_DUAL_VERSION -ftls-model=local-exec "         \
+  "-march=native "                                                                                                     \
   "-fno-math-errno -fno-trapping-math -ffp-contract=fast " VECTORIZING_FLAGS
 
 static const char *flags_of(int number) {

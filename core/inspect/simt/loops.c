@@ -24,7 +24,7 @@ void loops_wake(struct look *l) {
 }
 
 // What the first thread has done up to here is to ask for the loops.
-int cudasim_inspect_whole(unsigned int origin) {
+int cudasim_inspect_run_as_loop(unsigned int origin) {
   struct look *l = inspect_now;
   if (!sim_loops_begin(origin))
     return false;

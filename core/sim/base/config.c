@@ -62,28 +62,39 @@ static enum sim_order read_order(const char *variable, unsigned int *seed) {
   return SIM_RANDOM;
 }
 
-static enum sim_edge read_edge(void) {
-  const char *value = getenv("FERRY_SIM_EDGE");
-  if (value == NULL || *value == '\0' || strcmp(value, "none") == 0)
-    return SIM_NO_EDGE;
-  if (strcmp(value, "behind") == 0)
-    return SIM_EDGE_BEHIND;
-  if (strcmp(value, "before") != 0)
-    reject("FERRY_SIM_EDGE", value, "none, behind or before");
-  return SIM_EDGE_BEFORE;
-}
-
-static unsigned int read_weak(void) {
-  static const char *const names[] = {"none", "within", "between", "both"};
-  const char *value = getenv("FERRY_SIM_WEAK");
+// The index of the variable's value among `names`, of which the first is the default.
+static unsigned int read_name(const char *variable, const char *const *names, const char *allowed) {
+  const char *value = getenv(variable);
   if (value == NULL || *value == '\0')
     return 0;
-  unsigned int mode = 0;
-  while (mode < 4 && strcmp(value, names[mode]) != 0)
-    mode++;
-  if (mode == 4)
-    reject("FERRY_SIM_WEAK", value, "none, within, between or both");
-  return mode;
+  for (unsigned int i = 0; names[i]; i++)
+    if (strcmp(value, names[i]) == 0)
+      return i;
+  reject(variable, value, allowed);
+  return 0;
+}
+
+static bool is_set(const char *variable) {
+  const char *value = getenv(variable);
+  return value && *value != '\0';
+}
+
+// FERRY_SIM_EDGE and FERRY_SIM_WEAK are deprecated aliases with values of their own: README.md.
+static enum sim_guard_page read_guard_page(void) {
+  static const char *const names[] = {"none", "after", "before", NULL}, *const old[] = {"none", "behind", "before",
+                                                                                        NULL};
+  const unsigned int index = is_set("FERRY_SIM_GUARD_PAGE")
+                                 ? read_name("FERRY_SIM_GUARD_PAGE", names, "none, after or before")
+                                 : read_name("FERRY_SIM_EDGE", old, "none, behind or before");
+  return (enum sim_guard_page)index;
+}
+
+static unsigned int read_store_buffer(void) {
+  static const char *const names[] = {"none", "shared", "global", "both", NULL}, *const old[] = {"none", "within",
+                                                                                                 "between", "both",
+                                                                                                 NULL};
+  return is_set("FERRY_SIM_STORE_BUFFER") ? read_name("FERRY_SIM_STORE_BUFFER", names, "none, shared, global or both")
+                                          : read_name("FERRY_SIM_WEAK", old, "none, within, between or both");
 }
 
 static void list_gpus(FILE *out) {
@@ -123,8 +134,8 @@ struct sim_config sim_config_read(void) {
   struct sim_config config = {.mode = read_mode()};
   config.order = read_order("FERRY_SIM_ORDER", &config.seed);
   config.blocks = read_order("FERRY_SIM_BLOCKS", &config.blocks_seed);
-  config.edge = read_edge();
-  config.weak = read_weak();
+  config.guard_page = read_guard_page();
+  config.store_buffer = read_store_buffer();
   config.ahead = read_number("FERRY_SIM_AHEAD", 0, 1, 0) != 0;
   config.polls = (int)read_number("FERRY_SIM_POLLS", 0, 1 << 20, 0);
   config.delays = (unsigned int)read_number("FERRY_SIM_DELAYS", 0, INT_MAX, 0);

@@ -18,13 +18,10 @@ enum sim_order { SIM_ASCENDING, SIM_DESCENDING, SIM_RANDOM };
 // Whether host code is kept from device memory while no operation runs: always, or as far as that costs little time (memory.c).
 enum sim_guard { SIM_NO_GUARD, SIM_GUARD, SIM_CHEAP_GUARD };
 
-enum { SIM_WEAK_WITHIN = 1, SIM_WEAK_BETWEEN = 2 };
+enum { SIM_BUFFER_SHARED = 1, SIM_BUFFER_GLOBAL = 2 };
 
-enum sim_edge {
-  SIM_NO_EDGE,
-  SIM_EDGE_BEHIND, // an inaccessible page follows each allocation
-  SIM_EDGE_BEFORE  // one lies before it
-};
+// An inaccessible page on one side of each allocation of device memory.
+enum sim_guard_page { SIM_NO_GUARD_PAGE, SIM_GUARD_PAGE_AFTER, SIM_GUARD_PAGE_BEFORE };
 
 struct model_gpu;
 
@@ -35,13 +32,13 @@ struct sim_config {
   unsigned int seed;     // of SIM_RANDOM
   enum sim_order blocks; // in which a grid's blocks run
   unsigned int blocks_seed;
-  enum sim_edge edge;
+  enum sim_guard_page guard_page;
   enum sim_guard guard;
-  unsigned int weak;   // of SIM_WEAK_WITHIN and SIM_WEAK_BETWEEN: weak.h
-  bool ahead;          // lazy mode: whatever other streams can do is done first
-  int polls;           // lazy mode: queries of one thing that run nothing, before one does
-  unsigned int delays; // threads mode: operations begin after a delay drawn from this; 0: at once
-  size_t memory_bytes; // of each device
+  unsigned int store_buffer; // of SIM_BUFFER_SHARED and SIM_BUFFER_GLOBAL: engine/store_buffer.h
+  bool ahead;                // lazy mode: whatever other streams can do is done first
+  int polls;                 // lazy mode: queries of one thing that run nothing, before one does
+  unsigned int delays;       // threads mode: operations begin after a delay drawn from this; 0: at once
+  size_t memory_bytes;       // of each device
   int workers;
   bool zeroed;                 // fresh device memory is zero, not NaN
   bool split;                  // kernels that cu2cpp --split has made loops of run as such

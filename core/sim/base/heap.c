@@ -1,4 +1,5 @@
-// First fit in a sorted array of pieces; sorted arrays of ranges.
+// First-fit allocation (D. Knuth, "The Art of Computer Programming", vol. 1, section 2.5) in a sorted array of pieces; sorted arrays of
+// address ranges.
 #include "sim/base/heap.h"
 
 #include <stdint.h>
@@ -7,7 +8,7 @@
 
 #include "sim/base/sim.h"
 
-// Between any two allocations lie bytes of nobody's, for AddressSanitizer and for the checks at launch.
+// Between any two allocations are bytes that belong to neither, for AddressSanitizer and for the checks at launch.
 enum { ALIGNMENT = 256, RED_ZONE = 256 };
 
 // The number of pieces that begin at or below an address.

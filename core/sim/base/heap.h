@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 // A piece of a heap: what was asked for, and what it takes up with its red zone. What the caller has begins `offset` bytes after
-// the piece (FERRY_SIM_EDGE; else 0).
+// the piece (FERRY_SIM_GUARD_PAGE; else 0).
 struct sim_piece {
   char *address;
   size_t size, asked, offset;

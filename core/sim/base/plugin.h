@@ -1,6 +1,5 @@
-// The simulator's one plugin interface: whoever observes it (an inspector, the modelled clock, vector clocks, traces and counts of
-// operations) fills in a struct sim_plugin and registers it. The simulator calls SIM_NOTIFY at each event; without a plugin that is one
-// load and a branch. (The model is Oclgrind's class Plugin.)
+// The simulator's one plugin interface. An observer (the inspector, the modelled clock, vector clocks, traces, counts) fills in a struct
+// sim_plugin and registers it. The simulator calls SIM_NOTIFY at each event, which costs a load and a branch without a plugin. (The model is Oclgrind's class Plugin.)
 //
 // Two things stand outside, for reasons:
 // - The events within a block (block_begin to faulted) come millions of times a second, and what launch_begin and block_begin return
@@ -20,7 +19,7 @@ struct sim_node;
 struct sim_vector_clock;
 struct sim_work;
 
-// Memory in rows of so many bytes, of which each begins `pitch` bytes behind the one before.
+// `rows` rows of `bytes` bytes each; each row begins `pitch` bytes after the previous one.
 struct sim_region {
   const void *address;
   size_t bytes, pitch, rows;
@@ -42,7 +41,7 @@ struct sim_plugin {
   void (*node_queuing)(struct sim_node *node, unsigned long long stream, const struct sim_node *first);
   // The call, which began at `begin` (nanoseconds; 0: at node_queuing), has queued it. The node may have run.
   void (*node_queued)(struct sim_node *node, long long begin);
-  // A call of a kernel's, cuBLAS's or cuFFT's, or a fill or copy within one device, has been counted; a copy of another kind.
+  // A kernel, a cuBLAS or cuFFT call, or a fill or copy within one device has been counted; or a copy of another kind.
   void (*kernel_counted)(void);
   void (*copy_counted)(int kind, size_t bytes);
 
@@ -68,17 +67,17 @@ struct sim_plugin {
   // ---- launches and blocks: of `sim_inspector` alone ----
 
   // From the operating-system thread that runs the launch or block.
-  // The result goes to launch_end and to every block of the launch; NULL: no block of it is looked at.
+  // The result goes to launch_end and to every block of the launch; NULL: none of its blocks is inspected.
   void *(*launch_begin)(const struct cudasim_launch_request *request, unsigned int blocks);
   void (*launch_end)(void *launch);
 
-  // True: what the block's threads do is looked at, until block_end. Dynamic shared memory begins at `dynamic`.
+  // True: the block is inspected, until block_end. Dynamic shared memory begins at `dynamic`.
   bool (*block_begin)(void *launch, unsigned int index, char *dynamic);
   void (*block_end)(void);
-  // How many of the `most` blocks from this one on are not looked at; 0: this one is.
+  // How many of the `most` blocks from this one on are not inspected; 0: this one is.
   unsigned int (*blocks_left)(void *launch, unsigned int index, unsigned int most);
   void (*thread_runs)(int thread); // from here on this one of the block's threads runs
-  // The same, and changes to its stack, as sim_fiber_swap does; where that is all there is to changing.
+  // The same, where a change of stacks resumes the thread: the function does it by sim_fiber_swap.
   void (*thread_goes_on)(int thread, void **save, void *load);
   void (*thread_done)(int thread);
   void (*barrier_opens)(const char *file, int line, bool votes); // all threads have come to it
@@ -86,12 +85,12 @@ struct sim_plugin {
   void (*fence)(bool of_block);
   void (*synchronizes)(const void *object,
                        bool releases); // the running thread, with those that come to the same object
-  // An asynchronous copy that the running thread has asked for will have written this when the thread has waited for it: it waits for all
-  // but the last `prior` groups of copies, each of which ends with a commit.
+  // The running thread has queued an asynchronous copy to `to`. A commit ends a group of copies; a wait is for all groups but the last
+  // `prior` ones.
   void (*async_write)(const void *to, size_t bytes, const void *caller);
   void (*async_commit)(void);
   void (*async_wait)(size_t prior);
-  // Thread 0 of the block has come to the launch's grid.sync() number `number`, or goes on behind it; the block's others wait.
+  // Thread 0 of the block has come to the launch's grid.sync() number `number`, or continues after it; the other threads of the block wait.
   void (*grid_barrier)(unsigned int number, bool arrives);
   void (*pause)(bool begins); // a thread that polls lets others run meanwhile
 
@@ -108,7 +107,7 @@ struct sim_plugin {
 
   // ---- memory: from any thread ----
 
-  // Device memory: who allocated it; what a copy, a fill or a function of a library did to it, and to no byte beside it.
+  // Device memory is allocated by `caller`; a copy, a fill or a library function reads or writes exactly these bytes.
   void (*allocated)(void *address, size_t bytes, const void *caller);
   void (*host_allocated)(void *address, size_t bytes, bool managed, const void *caller); // pinned; kernels may use it
   void (*freed)(void *address);
@@ -117,7 +116,7 @@ struct sim_plugin {
   void (*reset)(int device);              // as CUDA's does, it frees what is allocated
   void (*wrote)(const struct sim_region *region);
   void (*was_read)(const struct sim_region *region); // by a function of a library
-  // A copy that the host does not wait for will read or write this memory of the host's, when the operation with this clock runs.
+  // The operation with this clock, a copy that the host does not wait for, will read or write this host memory.
   void (*host_queued)(const struct sim_region *region, bool writes, const void *caller,
                       const struct sim_vector_clock *clock);
   void (*copied)(const struct sim_region *to, const struct sim_region *from);
@@ -161,9 +160,9 @@ struct sim_vector_clock {
   unsigned long submission; // an operation submitted later has a higher one
   bool unknown; // it waits for an operation that is not submitted yet: more is ordered before it than `times` says
 };
-const struct sim_vector_clock *
-sim_running_vector_clock(void); // of the operation that this thread runs; NULL: it runs none
-// Who called the function of CUDA, cuBLAS or cuFFT whose work this thread executes; NULL: nobody knows, or it executes none.
+// Of the operation that this thread runs; NULL: it runs none.
+const struct sim_vector_clock *sim_running_vector_clock(void);
+// The caller of the CUDA, cuBLAS or cuFFT function whose work this thread runs; NULL: unknown, or it runs none.
 const void *sim_running_caller(void);
 bool sim_host_computes(void);          // what a GPU does in the program's order (thrust), in memory that kernels use
 bool sim_running_host_function(void);  // of cudaLaunchHostFunc or cudaStreamAddCallback

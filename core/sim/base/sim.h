@@ -32,7 +32,7 @@ struct sim_counters {
 struct sim_state {
   struct sim_config config;
   struct sim_device device[SIM_MAX_DEVICES];
-  char *arena;               // all devices' memory, device by device; and behind it host_heap
+  char *arena;               // all devices' memory, device by device, then host_heap
   size_t span;               // bytes from one device's memory to the next
   struct sim_heap host_heap; // of pinned and managed memory, where an inspector is linked in
   struct sim_ranges pinned;

@@ -1,5 +1,5 @@
-// Work: something to do, such as a launch, a copy or a fill. And the worker threads that run it (runtime/worker.c), as far as a work
-// that is spread over several of them has to know them.
+// Work: something to do, such as a launch, a copy or a fill; and how a work that is spread over several worker threads asks for them
+// (runtime/worker.c).
 #ifndef SIM_WORK_H
 #define SIM_WORK_H
 
@@ -18,7 +18,7 @@ struct sim_work {
                    struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
   cudaError_t (*run)(struct sim_work *work);
   bool on_any_thread;                         // a host thread that waits for it may run it itself
-  const void *caller;                         // who called the function that asks for it; NULL: nobody knows
+  const void *caller;                         // the caller of the API function that made it; NULL: unknown
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
   void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there

@@ -228,7 +228,7 @@ struct sim_matrix sim_cublas_vector(const void *data, cudaDataType type, int inc
   return (struct sim_matrix){(void *)(uintptr_t)data, type, abs(increment), 0};
 }
 
-static void tell(const struct sim_matrix *matrix, int rows, int columns, int count, bool writes) {
+static void notify(const struct sim_matrix *matrix, int rows, int columns, int count, bool writes) {
   const size_t bytes = sim_element_bytes(matrix->type);
   struct sim_region region = {matrix->data, (size_t)rows * bytes, (size_t)matrix->leading * bytes, (size_t)columns};
   if (sim_plugin_at(0) == NULL || matrix->data == NULL || rows <= 0 || columns <= 0)
@@ -243,11 +243,11 @@ static void tell(const struct sim_matrix *matrix, int rows, int columns, int cou
 }
 
 void sim_cublas_reads(const struct sim_matrix *matrix, int rows, int columns, int count) {
-  tell(matrix, rows, columns, count, false);
+  notify(matrix, rows, columns, count, false);
 }
 
 void sim_cublas_wrote(const struct sim_matrix *matrix, int rows, int columns, int count) {
-  tell(matrix, rows, columns, count, true);
+  notify(matrix, rows, columns, count, true);
 }
 
 // What a product reads: op(A) is m x k, op(B) k x n.

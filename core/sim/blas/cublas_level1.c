@@ -54,16 +54,16 @@ static void store(void *data, cudaDataType type, size_t at, double value) {
 }
 
 // Where element i of n lies: a negative increment walks from the far end.
-static size_t place(const struct vector *v, int n, int i) {
+static size_t element_index(const struct vector *v, int n, int i) {
   return (size_t)(v->increment < 0 ? (long)(i - (n - 1)) * v->increment : (long)i * v->increment);
 }
 
 static double element(const struct vector *v, int n, int i) {
-  return load(v->data, v->type, place(v, n, i));
+  return load(v->data, v->type, element_index(v, n, i));
 }
 
 static void set(const struct vector *v, int n, int i, double value) {
-  const size_t at = place(v, n, i);
+  const size_t at = element_index(v, n, i);
   store(v->data, v->type, at, value);
 }
 

@@ -277,7 +277,7 @@ void write_shape(const struct writer *w) {
   append_string(w->out, "const unsigned int cudasim_base = ");
   write_origin(w);
   append_string(w->out, ", cudasim_height = blockDim.y, cudasim_depth = blockDim.z; const int cudasim_width = (int)");
-  append_string(w->out, w->joins ? "(blockDim.x * cudasim_side_by_side.taken)" : "blockDim.x");
+  append_string(w->out, w->joins ? "(blockDim.x * cudasim_coarsened.taken)" : "blockDim.x");
   append_string(w->out, ", cudasim_first = (int)cudasim_base, cudasim_end = cudasim_first + cudasim_width; ");
 }
 

@@ -1,5 +1,4 @@
-// Running one block: where it lies in the grid, what is done with a fault, what judges and inspectors are told. Its threads run in
-// block_threads.c.
+// Running one block: its index in the grid, faults, the checks of judged kernels, and the inspector. block_threads.c runs its threads.
 #include "sim/engine/block_internal.h"
 
 #include <limits.h>
@@ -15,15 +14,15 @@
 #include "sim/engine/sanitizer.h"
 #include "sim/engine/shared.h"
 #include "sim/engine/watchdog.h"
-#include "sim/engine/weak.h"
+#include "sim/engine/store_buffer.h"
 
 // Outside of kernels, a function that is the device's, too (of thrust's, say), finds the place of a single thread.
 static const struct cudasim_index nowhere = {0, 0, 0};
 __thread struct uint3 threadIdx, blockIdx;
 __thread struct cudasim_dim3 blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
 __thread const struct cudasim_index *cudasim_thread = &nowhere;
-__thread int cudasim_whole;
-__thread struct cudasim_blocks cudasim_side_by_side;
+__thread int cudasim_run_as_loop;
+__thread struct cudasim_blocks cudasim_coarsened;
 
 bool sim_inspects_all;
 
@@ -97,8 +96,8 @@ void *cudasim_dynamic_shared(void) {
 // ---- a block ----
 
 static void reset_block(struct sim_executor *e) {
-  e->tracking = e->complete = e->voted = e->whole = false;
-  cudasim_whole = CUDASIM_WHOLE_NO;
+  e->tracking = e->complete = e->voted = e->ran_as_loop = false;
+  cudasim_run_as_loop = CUDASIM_LOOP_NO;
   e->passed_file = NULL;
   e->error = cudaSuccess;
   e->critical = e->asked = 0;
@@ -117,13 +116,13 @@ static void set_place(struct sim_executor *e, unsigned int index) {
   blockIdx = place_in_grid(e->launch->grid, index);
 }
 
-// The loop's threads ran together, in vectors even: which of them used the address is found by running the block again, each
-// thread by itself. Its device is lost in any case, so it does no harm that some of it is done twice.
-static void run_exactly(struct sim_executor *e) {
+// Runs the block again thread by thread to find which thread used the address: the loop ran the threads together, perhaps in vectors. The
+// device is lost in any case, so doing some of the work twice does no harm.
+static void run_on_fibers(struct sim_executor *e) {
   reset_block(e);
-  e->exact = true;
+  e->on_fibers = true;
   sim_run_threads(e);
-  e->exact = false;
+  e->on_fibers = false;
 }
 
 static void find_faulting_thread(struct sim_executor *e, unsigned int index, unsigned int blocks) {
@@ -131,7 +130,7 @@ static void find_faulting_thread(struct sim_executor *e, unsigned int index, uns
   sim_print_discard(e);
   for (unsigned int block = 0; block < blocks && (block == 0 || e->error == cudaSuccess); block++) {
     set_place(e, index + block);
-    run_exactly(e);
+    run_on_fibers(e);
   }
   if (e->error == cudaSuccess) {
     sim_report_fault(e, fault);
@@ -140,23 +139,23 @@ static void find_faulting_thread(struct sim_executor *e, unsigned int index, uns
   e->error = e->error == cudaSuccess ? fault.error : e->error;
 }
 
-// The same when a thread of the loop wrote outside of a shared array.
+// Finds the thread in the same way if one of the loop wrote outside of a shared array.
 static void judged_block_end(struct sim_executor *e) {
   if (!e->tracking && e->error == cudaSuccess && sim_shared_is_written_outside(e)) {
     sim_shared_block_begin(e);
     sim_print_discard(e);
-    run_exactly(e);
+    run_on_fibers(e);
     e->error = e->error == cudaSuccess ? cudaErrorIllegalAddress : e->error;
   }
   sim_shared_is_broken(e);
-  sim_weak_block_end();
+  sim_store_buffer_block_end();
 }
 
 // Called by the signal handler.
 _Noreturn void sim_block_fault(struct sim_fault fault) {
   struct sim_executor *e = sim_executor;
   e->fault.error = cudaSuccess;
-  if (!e->tracking && !e->exact && !e->inspected) {
+  if (!e->tracking && !e->on_fibers && !e->inspected) {
     e->fault = fault;
   } else {
     sim_report_fault(e, fault);
@@ -168,8 +167,8 @@ _Noreturn void sim_block_fault(struct sim_fault fault) {
   sim_give_up(e, fault.error);
 }
 
-// How many blocks may run as one: those behind this one in its row of the grid, whose places have to be ints.
-static unsigned int side_by_side(const struct cudasim_launch_request *launch, unsigned int most) {
+// Block coarsening: how many blocks from this one on, in its row of the grid, may run as one. Their indices must be ints.
+static unsigned int max_coarsening(const struct cudasim_launch_request *launch, unsigned int most) {
   const unsigned int left = launch->grid.x - blockIdx.x, room = INT_MAX / launch->block.x;
   const unsigned int fit = blockIdx.x < room ? room - blockIdx.x : 1;
   most = most < left ? most : left;
@@ -193,17 +192,17 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + open, SIM_MAX_SHARED_BYTES - open);
   e->fault.error = cudaSuccess;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
-  e->watched = launch->judged || e->inspected || (launch->inspected && !launch->beside);
-  e->told = e->inspected && !launch->judged;
+  e->observed = launch->judged || e->inspected || (launch->inspected && !launch->dual_version);
+  e->notified = e->inspected && !launch->judged;
   if (launch->judged) {
-    sim_weak_block_begin();
+    sim_store_buffer_block_begin();
     sim_shared_block_begin(e);
   }
-  cudasim_side_by_side = (struct cudasim_blocks){.offered = most > 1 ? side_by_side(launch, most) : 1};
+  cudasim_coarsened = (struct cudasim_blocks){.offered = most > 1 ? max_coarsening(launch, most) : 1};
   sim_watch_begin(e);
   sim_run_threads(e);
-  const unsigned int taken = cudasim_side_by_side.taken;
-  struct sim_blocks_ran ran = {.count = taken > 1 ? taken : 1, .independent = taken > 0 || e->whole};
+  const unsigned int taken = cudasim_coarsened.taken;
+  struct sim_blocks_ran ran = {.count = taken > 1 ? taken : 1, .independent = taken > 0 || e->ran_as_loop};
   if (e->fault.error != cudaSuccess)
     find_faulting_thread(e, index, ran.count);
   if (launch->judged)

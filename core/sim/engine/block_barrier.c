@@ -3,7 +3,7 @@
 #include "cudasim_split.h"
 #include "sim/base/plugin.h"
 #include "sim/base/config.h"
-#include "sim/engine/weak.h"
+#include "sim/engine/store_buffer.h"
 
 // The block's first wait: apart, so that others save no registers for the call.
 static __attribute__((noinline)) void first_barrier(const char *file, int line) {
@@ -57,21 +57,21 @@ void cudasim_passed(const char *file, int line, int votes) {
 // ---- all have come ----
 
 // A thread waits for one that is elsewhere, or has returned.
-static void tell_divergent(struct sim_executor *e, int first, int other, bool of_warp) {
+static void notify_divergent(struct sim_executor *e, int first, int other, bool of_warp) {
   bool waits = e->state[other] == SIM_AT_BARRIER || e->state[other] == SIM_AT_WARP;
   if (e->inspected)
     sim_inspector->divergent(first, e->waiter[first].file, e->waiter[first].line, other,
                              waits ? e->waiter[other].file : NULL, waits ? e->waiter[other].line : 0, of_warp);
 }
 
-void sim_tell_deadlock(struct sim_executor *e) {
+void sim_notify_deadlock(struct sim_executor *e) {
   int first = 0;
   while (e->state[first] != SIM_AT_WARP)
     first++;
   const int warp = first / SIM_WARP_THREADS * SIM_WARP_THREADS;
   for (int t = warp; t < warp + SIM_WARP_THREADS && t < (int)e->threads; t++)
     if (!sim_threads_alike(e, (unsigned int)first, (unsigned int)t)) {
-      tell_divergent(e, first, t, true);
+      notify_divergent(e, first, t, true);
       return;
     }
 }
@@ -92,7 +92,7 @@ static void check_barrier(struct sim_executor *e) {
       continue;
     sim_report(e, "divergent __syncthreads(): threads of one block wait at different barriers");
     sim_report_threads(e);
-    tell_divergent(e, first, (int)t, false);
+    notify_divergent(e, first, (int)t, false);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   if (e->done > 0 && sim_config_is_program()) {
@@ -100,7 +100,7 @@ static void check_barrier(struct sim_executor *e) {
   } else if (e->done > 0) {
     sim_report(e, "divergent __syncthreads(): threads of the block have returned without coming to it");
     sim_report_threads(e);
-    tell_divergent(e, first, first_done(e), false);
+    notify_divergent(e, first, first_done(e), false);
     sim_give_up(e, cudaErrorIllegalAddress);
   }
 }
@@ -112,7 +112,7 @@ void sim_open_barrier(struct sim_executor *e) {
     sim_inspector->barrier_opens(e->waiter[e->barrier_first].file, e->waiter[e->barrier_first].line, e->voted);
   e->voted = false;
   if (e->launch->judged)
-    sim_weak_barrier();
+    sim_store_buffer_barrier();
   for (unsigned int t = 0; t < e->threads; t++)
     e->state[t] = e->state[t] == SIM_AT_BARRIER ? SIM_READY : e->state[t];
   e->at_barrier = 0;

@@ -16,8 +16,8 @@ enum { SIM_WARP_THREADS = 32, SIM_MAX_WARPS = SIM_MAX_BLOCK_THREADS / SIM_WARP_T
 
 enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, SIM_AT_WARP, SIM_CONVERGING, SIM_DONE };
 
-// Lanes that meet in warp functions with one mask. Two buffers: lanes may arrive at the next meeting before all have
-// read the values of this one.
+// The lanes of a collective warp operation with one mask. Two buffers: lanes may arrive at the next collective before all have read the
+// values of this one.
 struct sim_warp_group {
   unsigned int mask, arrived;
   int buffer, unread; // unread: lanes that have been woken and not come to their values yet
@@ -39,8 +39,7 @@ struct sim_waiter {
   struct cudasim_index index; // its threadIdx, from when the block is tracked
 };
 
-// Everything that one operating-system thread needs to run blocks, kept between blocks.
-// Of numbers that one thread writes and others read: no more than a plain load and store.
+// For numbers that one thread writes and others read: no more than a plain load and store.
 static inline unsigned int sim_get(const atomic_uint *number) {
   return atomic_load_explicit(number, memory_order_relaxed);
 }
@@ -56,14 +55,15 @@ struct sim_printed {
 
 enum { SIM_NATIVE = 0 }; // the number of the operating system's own stack
 
+// Everything that one operating-system thread needs to run blocks, kept between blocks.
 struct sim_executor {
   const struct cudasim_launch_request *launch;
   volatile bool inside; // a kernel's code runs: `give_up` may be jumped to. Signal handlers read it
   bool complete, inspected;
-  bool watched;           // the kernel is judged, or this copy of it compiled for an inspector
-  bool told;              // it is not judged, and the inspector is told of each thread that runs
-  bool whole;             // it has run by one call of a kernel that cu2cpp has split
-  bool exact;             // thread by thread, so that a fault is one thread's
+  bool observed;          // each change of threads matters: the kernel is judged, or this copy of it is instrumented
+  bool notified;          // only the inspector is notified of it: the kernel is not judged
+  bool ran_as_loop;       // one call of a kernel that cu2cpp has split has run the block
+  bool on_fibers;         // loops are not offered: the block runs again to find the thread of a fault
   struct sim_fault fault; // of this block's threads when they ran as one loop; its `error` is 0 where there is none
   cudaError_t error;      /* why the block was given up */
   sigjmp_buf give_up;
@@ -93,15 +93,15 @@ struct sim_executor {
   uint8_t state[SIM_MAX_BLOCK_THREADS];
   struct sim_waiter waiter[SIM_MAX_BLOCK_THREADS];
   uint16_t fiber[SIM_MAX_BLOCK_THREADS];     // of a thread that waits, by its number
-  uint16_t order[SIM_MAX_BLOCK_THREADS + 1]; // the last is nobody's: it may be asked for what comes behind the end
+  uint16_t order[SIM_MAX_BLOCK_THREADS + 1]; // one more, so that reading past the last thread is safe
   uint16_t warp_place[SIM_MAX_WARPS];        // where in `order` a warp's threads begin
 
   bool converging; // some thread is SIM_CONVERGING
   struct sim_site {
     const void *call,
-        *function; // addresses of the code: behind the call of __activemask, and behind that of its function
+        *function; // return addresses: of the call of __activemask, and of the call of the function around it
   } site[SIM_MAX_BLOCK_THREADS];
-  int native_thread; // one of these on the stack of whoever runs the block, which calls it from elsewhere; -1: none
+  int native_thread; // one of these that is on the native stack, so that its call has another address; -1: none
   unsigned int converged[SIM_MAX_BLOCK_THREADS]; // lanes that came to __activemask together
   bool warps_used;
   struct sim_warp warp[SIM_MAX_WARPS];
@@ -155,7 +155,7 @@ void sim_print_show(struct sim_executor *e);    // the same, and flushes stdout:
 void sim_print_discard(struct sim_executor *e); // forgets it: the block runs again
 
 // warp.c
-// Lets go on those that wait in __activemask, when nobody else in the block can run.
+// Resumes the threads that wait in __activemask, when no other thread of the block can run.
 void sim_converge(struct sim_executor *e);
 void sim_warp_thread_done(struct sim_executor *e, int thread);
 
@@ -164,9 +164,10 @@ void sim_report(struct sim_executor *e, const char *what);
 void sim_report_threads(struct sim_executor *e);
 // They are at the same place, or have returned, or run.
 bool sim_threads_alike(const struct sim_executor *e, unsigned int a, unsigned int b);
-void sim_tell_deadlock(struct sim_executor *e); // a warp function waits in vain
-void sim_report_thread(void);                   // the one that runs
-void sim_report_place(void);                    // the kernel and its block, too
+void sim_notify_deadlock(
+    struct sim_executor *e);  // tells the inspector: a warp function waits for lanes that never come
+void sim_report_thread(void); // the one that runs
+void sim_report_place(void);  // the kernel and its block, too
 void sim_report_fault(struct sim_executor *e, struct sim_fault fault);
 // Once for each kernel: threads have returned before a barrier of the others, which a GPU since Volta does not wait for.
 void sim_warn_returned(struct sim_executor *e);

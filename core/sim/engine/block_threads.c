@@ -1,4 +1,6 @@
-// A block's threads run as plain calls, one after another, in the compiled loop of cudasim_launch.h. When the first one
+// Scheduling the threads of a block on one operating-system thread.
+//
+// The threads run as plain calls, one after another, in the compiled loop of cudasim_launch.h. When the first one
 // has to wait, it stays on its stack where it is, and a fiber goes on with the threads that have not begun. So a kernel
 // without barriers never leaves the native stack, and a block of n threads needs at most n - 1 fibers.
 
@@ -17,7 +19,7 @@
 #include "sim/base/plugin.h"
 #include "sim/engine/shared.h"
 #include "sim/base/sim.h"
-#include "sim/engine/weak.h"
+#include "sim/engine/store_buffer.h"
 
 enum { POLLS_BETWEEN_SWITCHES = 1024, POLLS_UNTIL_SPREAD = 64 << 10, POLLS_UNTIL_LIVELOCK = 64 << 20 };
 
@@ -32,15 +34,15 @@ static __attribute__((noinline)) int new_fiber(struct sim_executor *e) {
   return number;
 }
 
-static inline int take_fiber(struct sim_executor *e) {
+static inline int acquire_fiber(struct sim_executor *e) {
   return e->free_count > 0 ? e->free_fibers[--e->free_count] : new_fiber(e);
 }
 
-static inline void give_fiber(struct sim_executor *e, int number) {
+static inline void return_fiber(struct sim_executor *e, int number) {
   e->free_fibers[e->free_count++] = (uint16_t)number;
 }
 
-enum { GIVEN_UP = 1, TAKEN_APART }; // why sim_run_threads goes on at its beginning
+enum { GIVEN_UP = 1, RERUN_ON_FIBERS }; // why sim_run_threads goes on at its beginning
 
 // ---- scheduling ----
 
@@ -56,7 +58,7 @@ static void clear_tables(struct sim_executor *e) {
 
 // The first wait of this block: from the loop's counter to the tables. Threads so far have run in ascending order.
 void sim_start_tracking(struct sim_executor *e) {
-  if (cudasim_whole == CUDASIM_WHOLE_RUNS) {
+  if (cudasim_run_as_loop == CUDASIM_LOOP_RUNS) {
     sim_report(e,
                "a thread waits where cu2cpp --split has seen nothing to wait for; FERRY_SIM_SPLIT=0 runs the kernel");
     sim_report_thread();
@@ -77,7 +79,7 @@ static inline void begin_thread(struct sim_executor *e, int thread) {
   cudasim_thread = &e->waiter[thread].index;
 }
 
-// Of a kernel that is compiled for an inspector: it reads threadIdx itself.
+// For an instrumented kernel, which reads threadIdx itself.
 static inline __attribute__((always_inline)) void show_thread(const struct sim_executor *e, int thread) {
   const struct cudasim_index *index = &e->waiter[thread].index;
   threadIdx = (struct uint3){index->x, index->y, index->z};
@@ -85,14 +87,14 @@ static inline __attribute__((always_inline)) void show_thread(const struct sim_e
     sim_inspector->thread_runs(thread);
 }
 
-static __attribute__((noinline)) void show_apart(const struct sim_executor *e, int thread) {
+static __attribute__((noinline)) void show_thread_slow(const struct sim_executor *e, int thread) {
   show_thread(e, thread);
 }
 
 static inline void begin_and_show(struct sim_executor *e, int thread) {
   begin_thread(e, thread);
-  if (__builtin_expect(e->watched, 0))
-    show_apart(e, thread);
+  if (__builtin_expect(e->observed, 0))
+    show_thread_slow(e, thread);
 }
 
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error) {
@@ -122,7 +124,7 @@ static __attribute__((noinline)) int find_thread(struct sim_executor *e) {
     } else if (e->at_warp > 0) {
       sim_report(e, "deadlock: a warp function waits for lanes of its mask that will never come");
       sim_report_threads(e);
-      sim_tell_deadlock(e);
+      sim_notify_deadlock(e);
       sim_give_up(e, cudaErrorIllegalAddress);
     } else {
       sim_open_barrier(e);
@@ -140,9 +142,9 @@ static inline int pick_thread(struct sim_executor *e) {
   return thread;
 }
 
-// Of a kernel that is judged: what the running thread did up to here is looked at.
-static void look_at_thread(struct sim_executor *e) {
-  sim_weak_thread_stops();
+// Of a kernel that is judged: checks what the running thread has done up to here.
+static void check_thread(struct sim_executor *e) {
+  sim_store_buffer_thread_stops();
   if (sim_shared_is_broken(e))
     sim_give_up(e, cudaErrorIllegalAddress);
 }
@@ -156,7 +158,7 @@ static inline __attribute__((always_inline)) void go_on_with(struct sim_executor
   e->fiber[e->current] = (uint16_t)self;
   int other = e->fiber[thread];
   if (__builtin_expect(begins, 0)) {
-    other = take_fiber(e);
+    other = acquire_fiber(e);
     to->stack_pointer = e->parked[other];
   }
   begin_thread(e, thread);
@@ -188,10 +190,10 @@ static inline int next_ready(struct sim_executor *e) {
   return thread;
 }
 
-// Where somebody wants to know of each thread that runs: apart, so that others save no registers for these calls.
-static __attribute__((noinline)) void suspend_watched_slow(struct sim_executor *e) {
+// For kernels that are judged or instrumented. Not inlined, so that others save no registers for these calls.
+static __attribute__((noinline)) void suspend_observed_slow(struct sim_executor *e) {
   if (e->launch->judged)
-    look_at_thread(e);
+    check_thread(e);
   const int thread = next_ready(e);
   go_on_with(e, thread < 0 ? pick_thread(e) : thread, true);
 }
@@ -200,10 +202,10 @@ static __attribute__((noinline)) void show_and_go_on(struct sim_executor *e, int
   go_on_with(e, thread, true);
 }
 
-static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
-  const int thread = e->told ? next_ready(e) : -1;
+static __attribute__((noinline)) void suspend_observed(struct sim_executor *e) {
+  const int thread = e->notified ? next_ready(e) : -1;
   if (thread < 0) {
-    suspend_watched_slow(e);
+    suspend_observed_slow(e);
     return;
   }
   // By the time that this one waits, the top of the next one's stack is near.
@@ -228,8 +230,8 @@ static __attribute__((noinline)) void suspend_watched(struct sim_executor *e) {
 
 // The current thread's state says what it waits for; others run until it can go on.
 void sim_suspend(struct sim_executor *e) {
-  if (__builtin_expect(e->watched, 0)) {
-    suspend_watched(e);
+  if (__builtin_expect(e->observed, 0)) {
+    suspend_observed(e);
     return;
   }
   const int thread = next_ready(e);
@@ -239,7 +241,7 @@ void sim_suspend(struct sim_executor *e) {
     go_on_with(e, thread, false);
 }
 
-// From a fiber that has nothing to go on with: it begins anew when it is taken again.
+// Switches away from a finished fiber without saving it; its stack is reused from the top.
 static inline void leave_fiber(struct sim_executor *e, int self, struct sim_fiber *other, void *stack_pointer) {
 #ifdef SIM_FIBERS_JUMP
   (void)e;
@@ -255,7 +257,7 @@ static inline void leave_fiber(struct sim_executor *e, int self, struct sim_fibe
 static bool next_thread(void) {
   struct sim_executor *e = sim_executor;
   if (e->launch->judged)
-    look_at_thread(e);
+    check_thread(e);
   e->state[e->current] = SIM_DONE;
   e->done++;
   if (e->inspected)
@@ -269,7 +271,7 @@ static bool next_thread(void) {
   const int self = e->running;
   bool native = self == SIM_NATIVE;
   if (!native)
-    give_fiber(e, self);
+    return_fiber(e, self);
   if (thread >= 0) {
     begin_and_show(e, thread);
     e->running = e->fiber[thread];
@@ -309,7 +311,7 @@ static void wait_by_polling(unsigned int looks, bool switches) {
     return;
   const unsigned int polls = sim_get(&e->polls) + looks;
   sim_set(&e->polls, polls);
-  if ((!switches && polls % POLLS_BETWEEN_SWITCHES != 0) || cudasim_whole == CUDASIM_WHOLE_RUNS)
+  if ((!switches && polls % POLLS_BETWEEN_SWITCHES != 0) || cudasim_run_as_loop == CUDASIM_LOOP_RUNS)
     return;
   sim_track(e);
   if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
@@ -325,7 +327,7 @@ static void wait_by_polling(unsigned int looks, bool switches) {
   }
   e->state[e->current] = SIM_READY;
   e->look_again = true;
-  sim_weak_publish(false); // it goes on where it is
+  sim_store_buffer_publish(false); // it goes on where it is
   if (e->inspected) {
     sim_inspector->pause(true);
     sim_inspector->pause(false);
@@ -353,63 +355,65 @@ static void forget_fibers(struct sim_executor *e) {
   for (struct sim_fiber *fiber = e->all_fibers; fiber; fiber = fiber->next) {
     sim_fiber_reset(fiber);
     e->parked[fiber->number] = fiber->stack_pointer;
-    give_fiber(e, fiber->number);
+    return_fiber(e, fiber->number);
   }
 }
 
-// As one loop, which the compiler sees whole? Places in the grid have to be ints for it, and nobody may look at single threads.
+// True if the block runs as one loop, which the compiler sees whole. Indices in the grid must be ints then, and no plugin may observe single
+// threads.
 static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
-  const bool looked_at =
-      e->inspected || (sim_inspects_all && e->launch->inspected) || e->exact || (sim.config.weak && e->launch->judged);
+  const bool looked_at = e->inspected || (sim_inspects_all && e->launch->inspected) || e->on_fibers ||
+                         (sim.config.store_buffer && e->launch->judged);
   return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
 }
 
-// A block that is looked at may run in the loops of its kernel's instrumented copy.
+// True if an inspected block may run in the loops of its kernel's instrumented copy.
 static bool may_loop(const struct sim_executor *e) {
   return e->inspected && sim.config.order != SIM_RANDOM && sim.config.split && !e->launch->judged && !sim.config.gpu;
 }
 
 bool sim_loops_begin(unsigned int origin) {
-  if (cudasim_whole != CUDASIM_WHOLE_YES || origin > CUDASIM_WHOLE_MOST)
+  if (cudasim_run_as_loop != CUDASIM_LOOP_OFFERED || origin > CUDASIM_LOOP_MAX_ORIGIN)
     return false;
-  cudasim_whole = CUDASIM_WHOLE_RUNS;
+  cudasim_run_as_loop = CUDASIM_LOOP_RUNS;
   sim_executor->tracking = false;
   return true;
 }
 
-// They cannot run this block, which has done nothing so far. What has been told of its first thread is forgotten.
-void cudasim_inspect_apart(void) {
-  cudasim_whole = CUDASIM_WHOLE_NO;
+// The instrumented loops cannot run this block, which has done nothing yet: it starts again on fibers. The inspector forgets what it was
+// notified of.
+void cudasim_inspect_on_fibers(void) {
+  cudasim_run_as_loop = CUDASIM_LOOP_NO;
   if (sim_executor->inspected)
-    siglongjmp(sim_executor->give_up, TAKEN_APART);
+    siglongjmp(sim_executor->give_up, RERUN_ON_FIBERS);
 }
 
 int cudasim_inspect_backwards(void) {
   return sim.config.order == SIM_DESCENDING;
 }
 
-// Where it has loops they have run when this returns: true.
+// True: the kernel had loops, and they have run the whole block.
 static bool run_first_thread(struct sim_executor *e, bool loops) {
   start_tracked(e);
-  cudasim_whole = loops ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
+  cudasim_run_as_loop = loops ? CUDASIM_LOOP_OFFERED : CUDASIM_LOOP_NO;
   run_thread(e);
-  const bool done = cudasim_whole == CUDASIM_WHOLE_DONE;
-  cudasim_whole = CUDASIM_WHOLE_NO;
+  const bool done = cudasim_run_as_loop == CUDASIM_LOOP_DONE;
+  cudasim_run_as_loop = CUDASIM_LOOP_NO;
   return done;
 }
 
 static void run_threads(struct sim_executor *e, bool may_have_loops) {
   unsigned long long first;
   if (as_loop(e, &first)) {
-    cudasim_whole = sim.config.split ? CUDASIM_WHOLE_YES : CUDASIM_WHOLE_NO;
+    cudasim_run_as_loop = sim.config.split ? CUDASIM_LOOP_OFFERED : CUDASIM_LOOP_NO;
     e->launch->threads(e->launch->closure, (int)first, (int)(first + blockDim.x));
-    e->whole = cudasim_whole == CUDASIM_WHOLE_DONE;
-    cudasim_whole = CUDASIM_WHOLE_NO;
+    e->ran_as_loop = cudasim_run_as_loop == CUDASIM_LOOP_DONE;
+    cudasim_run_as_loop = CUDASIM_LOOP_NO;
     if (!e->tracking)
       return;
   } else if (run_first_thread(e, may_have_loops && may_loop(e))) {
-    e->whole = true;
+    e->ran_as_loop = true;
     return;
   }
   while (next_thread())
@@ -423,7 +427,7 @@ void sim_run_threads(struct sim_executor *e) {
     e->inside = true;
     run_threads(e, true);
     break;
-  case TAKEN_APART:
+  case RERUN_ON_FIBERS:
     run_threads(e, false);
     break;
   case GIVEN_UP:

@@ -25,7 +25,7 @@ enum { FRAMES = 32, SHOWN = 8, DIGITS = 24, LINE = 512 };
 static struct {
   uintptr_t base, begin, end; // what is added to the file's addresses; where its code lies
   char path[4096], folder[4096];
-  bool addresses; // are told, and no lines
+  bool addresses; // are printed, and no lines
 } program;
 
 // ---- the program ----
@@ -48,7 +48,7 @@ static bool in_program(const void *address) {
 
 // ---- words ----
 
-static void put(const char *text, size_t length) {
+static void write_bytes(const char *text, size_t length) {
   while (length > 0) {
     const ssize_t written = write(STDERR_FILENO, text, length);
     if (written <= 0)
@@ -58,8 +58,8 @@ static void put(const char *text, size_t length) {
   }
 }
 
-static void say(const char *text) {
-  put(text, strlen(text));
+static void write_text(const char *text) {
+  write_bytes(text, strlen(text));
 }
 
 static void to_hex(const void *address, char text[DIGITS]) {
@@ -79,7 +79,7 @@ static void to_hex(const void *address, char text[DIGITS]) {
 // What it became part of follows, with this before it. Of the innermost addr2line has the name of the function that is in the program.
 static const char inlined[] = " (inlined by) ";
 
-struct told {
+struct printed {
   int shown; // so far
   bool callers;
   char next[LINE], last[LINE]; // not shown yet; shown
@@ -94,7 +94,7 @@ static bool is_foreign(const char *line) {
   return has(line, "cudasim") || has(line, "/core/sim/") || has(line, "??");
 }
 
-static void say_source(const char *path, int number) {
+static void write_source(const char *path, int number) {
   char buffer[1024];
   int file = open(path, O_RDONLY | O_CLOEXEC), at = 1;
   bool begun = false;
@@ -105,20 +105,20 @@ static void say_source(const char *path, int number) {
       if (at < number || (ends && at == number) || (!begun && (buffer[i] == ' ' || buffer[i] == '\t')))
         continue;
       if (!begun)
-        say("      ");
+        write_text("      ");
       begun = true;
-      put(ends || (unsigned char)buffer[i] >= ' ' ? buffer + i : "?", 1);
+      write_bytes(ends || (unsigned char)buffer[i] >= ' ' ? buffer + i : "?", 1);
     }
   if (file >= 0)
     close(file);
 }
 
-static void show(struct told *told, char *line, bool has_name) {
+static void print_line(struct printed *printed, char *line, bool has_name) {
   char *at = strstr(line, " at "), *colon = strrchr(line, ':');
-  if (is_foreign(line) || at == NULL || colon == NULL || told->shown >= (told->callers ? SHOWN : 1) ||
-      strcmp(line, told->last) == 0) // a function that calls itself
+  if (is_foreign(line) || at == NULL || colon == NULL || printed->shown >= (printed->callers ? SHOWN : 1) ||
+      strcmp(line, printed->last) == 0) // a function that calls itself
     return;
-  strcpy(told->last, line);
+  strcpy(printed->last, line);
   int number = 0;
   char *digit = colon + 1;
   for (; *digit >= '0' && *digit <= '9'; digit++)
@@ -128,27 +128,27 @@ static void show(struct told *told, char *line, bool has_name) {
   *digit = '\0';
   if (strncmp(path, program.folder, folder) == 0 && path[folder] == '/')
     shown += folder + 1;
-  say(told->shown++ ? "  called from " : has_name ? "  in " : "  at ");
+  write_text(printed->shown++ ? "  called from " : has_name ? "  in " : "  at ");
   if (has_name) {
-    put(line, name > 0 && line + name < at ? name : (size_t)(at - line));
-    say(", ");
+    write_bytes(line, name > 0 && line + name < at ? name : (size_t)(at - line));
+    write_text(", ");
   }
-  say(shown);
-  say("\n");
+  write_text(shown);
+  write_text("\n");
   *colon = '\0';
-  if (told->shown == 1)
-    say_source(path, number);
+  if (printed->shown == 1)
+    write_source(path, number);
 }
 
 // Shows the line before, since this one says what that was.
-static void take(struct told *told, const char *line) {
+static void add_line(struct printed *printed, const char *line) {
   const bool outer = strncmp(line, inlined, sizeof inlined - 1) == 0;
-  if (told->next[0])
-    show(told, told->next, !outer || told->shown > 0);
-  strcpy(told->next, outer ? line + sizeof inlined - 1 : line);
+  if (printed->next[0])
+    print_line(printed, printed->next, !outer || printed->shown > 0);
+  strcpy(printed->next, outer ? line + sizeof inlined - 1 : line);
 }
 
-static void show_all(struct told *told, int from) {
+static void print_all(struct printed *printed, int from) {
   char line[LINE];
   size_t used = 0;
   bool whole = true;
@@ -160,21 +160,21 @@ static void show_all(struct told *told, int from) {
       } else if (buffer[i] == '\n') {
         line[used] = '\0';
         if (whole)
-          take(told, line);
+          add_line(printed, line);
         used = 0;
         whole = true;
       } else {
         whole = false; // a name that long is no use either
       }
-  take(told, "");
+  add_line(printed, "");
 }
 
 // ---- the stack ----
 
 // True: lines were shown.
-static bool tell_lines(char *const *arguments, bool callers) {
+static bool print_lines(char *const *arguments, bool callers) {
   int ends[2], status;
-  struct told told = {.callers = callers};
+  struct printed printed = {.callers = callers};
   if (pipe(ends) != 0)
     return false;
   const pid_t pid = vfork();
@@ -186,14 +186,14 @@ static bool tell_lines(char *const *arguments, bool callers) {
   }
   close(ends[1]);
   if (pid > 0)
-    show_all(&told, ends[0]);
+    print_all(&printed, ends[0]);
   close(ends[0]);
   if (pid > 0)
     waitpid(pid, &status, 0);
-  return told.shown > 0;
+  return printed.shown > 0;
 }
 
-static void tell(void *const *frames, int count, bool callers) {
+static void print_frames(void *const *frames, int count, bool callers) {
   char digits[FRAMES][DIGITS];
   char option[] = "-Cfpie", name[] = "addr2line";
   char *arguments[FRAMES + 4] = {name, option, program.path};
@@ -204,14 +204,14 @@ static void tell(void *const *frames, int count, bool callers) {
       arguments[3 + used] = digits[used];
       used++;
     }
-  if (used == 0 || (!program.addresses && tell_lines(arguments, callers)))
+  if (used == 0 || (!program.addresses && print_lines(arguments, callers)))
     return;
-  say("  at program");
+  write_text("  at program");
   for (int i = 0; i < used; i++) {
-    say(" +");
-    say(digits[i]);
+    write_text(" +");
+    write_text(digits[i]);
   }
-  say("\n");
+  write_text("\n");
 }
 
 void sim_crash_tell_stack(const void *pc) {
@@ -224,13 +224,13 @@ void sim_crash_tell_stack(const void *pc) {
     first = count > 2 ? 2 : 0;
     frames[first] = (void *)(uintptr_t)pc;
   }
-  tell(frames + first, count - first, true);
+  print_frames(frames + first, count - first, true);
 }
 
 void sim_crash_tell_line(const void *pc) {
   void *frame = (void *)(uintptr_t)pc;
   if (pc)
-    tell(&frame, 1, false);
+    print_frames(&frame, 1, false);
 }
 
 const void *sim_crash_pc(const void *context) {
@@ -266,9 +266,9 @@ static void on_end(int number, siginfo_t *info, void *context) {
     sim_divided(context);
   for (int i = 0; i < ENDS; i++)
     if (ends[i].number == number) {
-      say("ferry: the program crashed: ");
-      say(ends[i].name);
-      say("\n");
+      write_text("ferry: the program crashed: ");
+      write_text(ends[i].name);
+      write_text("\n");
     }
   if (sim_block_running())
     sim_report_place();

@@ -1,4 +1,5 @@
-// The handler of SIGSEGV and SIGBUS: whose fault it was, a kernel's, the host code's or nobody's here.
+// The handler of SIGSEGV and SIGBUS: a kernel's fault becomes an error of its device; host code that used device memory ends with a
+// message; any other fault goes to the previous handler.
 #include "sim/engine/fault.h"
 #include "sim/base/plugin.h"
 

@@ -12,7 +12,7 @@
 #include "sim/engine/cooperative.h"
 #include "sim/engine/fault.h"
 #include "sim/engine/nested.h"
-#include "sim/engine/weak.h"
+#include "sim/engine/store_buffer.h"
 
 enum { WORTH_SHARING = 16384 }; // threads in a grid, below which waking another worker costs more than it gains
 
@@ -59,7 +59,7 @@ static void choose_order(struct grid_run *run) {
     run->step++;
 }
 
-// How many of the next `most` blocks may run as one. One that is looked at runs by itself.
+// How many of the next `most` blocks may run as one. An inspected block runs alone.
 static unsigned int may_join(const struct grid_run *run, unsigned int block, unsigned int most) {
   if (sim.config.blocks != SIM_ASCENDING)
     return 1;
@@ -155,7 +155,7 @@ static void run_blocks(struct grid_run *run) {
   current_run = NULL;
 }
 
-static void help(void *data) {
+static void run_as_helper(void *data) {
   struct grid_run *run = data;
   run_blocks(run);
   release_run(run);
@@ -165,7 +165,7 @@ static void offer_blocks(struct grid_run *run) {
   int wanted = sim.config.workers - 1;
   wanted = (unsigned int)wanted < run->blocks ? wanted : (int)run->blocks - 1;
   atomic_fetch_add(&run->references, wanted);
-  int accepted = sim_worker_offer((struct sim_helper){help, run}, wanted);
+  int accepted = sim_worker_offer((struct sim_helper){run_as_helper, run}, wanted);
   for (; accepted < wanted; accepted++)
     release_run(run);
 }
@@ -174,7 +174,7 @@ static atomic_uint helping; // threads of their own, of all launches
 
 static void *help_on_own_thread(void *run) {
   sim_worker_prepare_thread();
-  help(run);
+  run_as_helper(run);
   atomic_fetch_sub(&helping, 1);
   return NULL;
 }
@@ -216,7 +216,7 @@ static bool worth_sharing(const struct cudasim_launch_request *request, unsigned
 #endif
 }
 
-// Blocks that are looked at run one at a time, whoever runs them. Where the first is, most are.
+// Inspected blocks run one at a time. If the first one is inspected, most are.
 static bool looks_at_most(const struct grid_run *run) {
   return run->inspection && sim_inspector->blocks_left(run->inspection, block_at(run, 0), 1) == 0;
 }
@@ -235,11 +235,11 @@ cudaError_t sim_grid_run(const struct cudasim_launch_request *request, int devic
   if (sim_inspector)
     run->inspection = sim_inspector->launch_begin(request, run->blocks);
   choose_order(run);
-  sim_weak_launch_begin(request, device, run->blocks);
+  sim_store_buffer_launch_begin(request, device, run->blocks);
   if (worth_sharing(request, run->blocks) && !looks_at_most(run))
     offer_blocks(run);
   run_blocks(run);
-  sim_weak_launch_end();
+  sim_store_buffer_launch_end();
   wait_for_blocks(run);
   cudaError_t error = (cudaError_t)atomic_load(&run->error);
   if (run->inspection)

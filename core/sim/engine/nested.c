@@ -39,7 +39,7 @@ cudaError_t sim_nested_launch(const struct cudasim_launch_request *request) {
   return cudaSuccess;
 }
 
-static struct list take(void) {
+static struct list take_launched(void) {
   const struct list taken = launched;
   launched = (struct list){0};
   return taken;
@@ -53,7 +53,7 @@ static cudaError_t run_list(struct list list, cudaError_t error) {
     const unsigned int blocks = grid->request.grid.x * grid->request.grid.y * grid->request.grid.z;
     for (unsigned int block = 0; block < blocks && error == cudaSuccess; block++)
       error = sim_block_run(&grid->request, block, NULL);
-    struct list children = take();
+    struct list children = take_launched();
     if (children.first) {
       *children.end = list.first;
       list.first = children.first;
@@ -64,7 +64,7 @@ static cudaError_t run_list(struct list list, cudaError_t error) {
 }
 
 cudaError_t sim_nested_run(cudaError_t error) {
-  return launched.first ? run_list(take(), error) : error;
+  return launched.first ? run_list(take_launched(), error) : error;
 }
 
 struct helper {
@@ -72,7 +72,7 @@ struct helper {
   cudaError_t error;
 };
 
-static void *finish(void *data) {
+static void *finish_grids(void *data) {
   struct helper *helper = data;
   sim_worker_prepare_thread();
   helper->error = run_list(helper->list, cudaSuccess);
@@ -84,9 +84,9 @@ void sim_nested_finish(void) {
   if (launched.first == NULL)
     return;
   sim_print_flush(sim_executor); // before what the grids print
-  struct helper helper = {.list = take()};
+  struct helper helper = {.list = take_launched()};
   pthread_t thread;
-  if (pthread_create(&thread, NULL, finish, &helper) != 0) {
+  if (pthread_create(&thread, NULL, finish_grids, &helper) != 0) {
     (void)run_list(helper.list, cudaErrorLaunchOutOfResources);
     sim_block_fail(cudaErrorLaunchOutOfResources);
   }

@@ -19,7 +19,7 @@ const char *cudasim_fault(void) {
 
 // The running thread's threadIdx. Loops that are looked at keep it where their kernel reads it.
 static struct uint3 thread_place(void) {
-  if (cudasim_whole == CUDASIM_WHOLE_RUNS && sim_executor->inspected)
+  if (cudasim_run_as_loop == CUDASIM_LOOP_RUNS && sim_executor->inspected)
     return threadIdx;
   return (struct uint3){cudasim_thread->x, cudasim_thread->y, cudasim_thread->z};
 }
@@ -54,12 +54,12 @@ static size_t distance(const struct named *array, const char *address) {
 }
 
 // "reads x[1025]: x has 1025 elements" of the nearest array that has a name; false: none is near.
-static bool say_array(const void *address, const char *does, char *text, size_t size) {
+static bool describe_array(const void *address, const char *does, char *text, size_t size) {
   const struct named *nearest = NULL;
   for (int i = 0; i < named_count; i++)
     if (distance(&named[i], address) < (nearest ? distance(nearest, address) : NEAR_AN_ARRAY))
       nearest = &named[i];
-  // Far before an array may as well be far behind another.
+  // An address far before one array may as well be far after another.
   enum { JUST_BEFORE = 512 };
   if (!nearest || ((const char *)address < nearest->begin && distance(nearest, address) > JUST_BEFORE))
     return false;
@@ -74,7 +74,7 @@ void sim_report(struct sim_executor *e, const char *what) {
   const struct cudasim_launch_request *launch = e->launch;
   sim_critical_begin(e, NULL);
   sim_print_show(e);
-  note_fault(e, what); // where nobody has said it shorter
+  note_fault(e, what); // unless a shorter message came first
   fprintf(stderr, "cudasim: %s\n  kernel %s <<<(%u,%u,%u), (%u,%u,%u)>>>, block (%u,%u,%u)\n", what,
           launch->name ? launch->name : "without a name", launch->grid.x, launch->grid.y, launch->grid.z,
           launch->block.x, launch->block.y, launch->block.z, blockIdx.x, blockIdx.y, blockIdx.z);
@@ -106,15 +106,15 @@ static void describe(const struct sim_executor *e, unsigned int thread, unsigned
 
 // The block's threads, in groups that do the same.
 void sim_report_threads(struct sim_executor *e) {
-  bool told[SIM_MAX_BLOCK_THREADS] = {false};
+  bool printed[SIM_MAX_BLOCK_THREADS] = {false};
   sim_critical_begin(e, NULL);
   for (unsigned int t = 0; t < e->threads; t++) {
-    if (told[t])
+    if (printed[t])
       continue;
     unsigned int count = 0;
     for (unsigned int u = t; u < e->threads; u++)
-      if (!told[u] && sim_threads_alike(e, t, u)) {
-        told[u] = true;
+      if (!printed[u] && sim_threads_alike(e, t, u)) {
+        printed[u] = true;
         count++;
       }
     describe(e, t, count);
@@ -168,7 +168,7 @@ void sim_report_fault(struct sim_executor *e, struct sim_fault fault) {
   }
   if (is_stack_overflow(e, fault.address))
     what = "stack overflow of a simulated thread, whose arrays and calls may take 512 KiB, as a GPU's local memory";
-  else if (!misaligned && say_array(fault.address, fault.does, array, sizeof array))
+  else if (!misaligned && describe_array(fault.address, fault.does, array, sizeof array))
     what = array;
   note_fault(e, what);
   snprintf(message, sizeof message, "%s address %p in a kernel: %s", misaligned ? "misaligned" : "illegal",

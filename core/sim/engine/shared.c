@@ -1,4 +1,4 @@
-// Shared arrays of kernels that are judged: what fills them, and their guards.
+// Shared arrays of kernels that are judged: their initial values, and guard bytes on both sides that are checked.
 #include "sim/engine/shared.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "cudasim_judged.h"
 #include "sim/engine/fault.h"
 #include "sim/base/sim.h"
-#include "sim/engine/weak.h"
+#include "sim/engine/store_buffer.h"
 
 // Fresh elements are huge, 3.4e38 or 2139062143: never a lucky zero, and told from device memory, which is NaN. Guards hold
 // something else.
@@ -31,23 +31,23 @@ static void fill(const struct shared_array *array) {
   memset(array->begin + array->bytes, GUARD, CUDASIM_SHARED_GUARD);
 }
 
-static void take_up(const struct shared_array *array) {
+static void prepare_array(const struct shared_array *array) {
   fill(array);
-  sim_weak_add_shared(array->begin, array->bytes);
+  sim_store_buffer_add_shared(array->begin, array->bytes);
 }
 
 void cudasim_shared_array(void *begin, size_t bytes, size_t element_bytes, const char *name) {
   if (array_count == MAX_ARRAYS)
     return;
   arrays[array_count] = (struct shared_array){begin, bytes, element_bytes, name};
-  take_up(&arrays[array_count++]);
+  prepare_array(&arrays[array_count++]);
 }
 
 void sim_shared_block_begin(struct sim_executor *e) {
   memset(guard_bytes, GUARD, sizeof guard_bytes);
   arrays[DYNAMIC] = (struct shared_array){e->dynamic_shared, e->launch->shared_bytes, 4, "the dynamic shared memory"};
   for (int i = e->launch->shared_bytes > 0 ? 0 : 1; i < array_count; i++)
-    take_up(&arrays[i]);
+    prepare_array(&arrays[i]);
 }
 
 // The place in a guard nearest to the array that was written over; -1: none was.
@@ -60,7 +60,7 @@ static int broken_at(const char *guard, bool before) {
   return at;
 }
 
-static void tell(struct sim_executor *e, const struct shared_array *array, long long byte) {
+static void report_overrun(struct sim_executor *e, const struct shared_array *array, long long byte) {
   char what[256];
   const long long size = (long long)array->element_bytes;
   const long long index = byte >= 0 ? byte / size : -((-byte + size - 1) / size);
@@ -82,10 +82,10 @@ bool sim_shared_is_broken(struct sim_executor *e) {
   for (int i = e->launch->shared_bytes > 0 ? 0 : 1; i < array_count; i++) {
     const struct shared_array *array = &arrays[i];
     const int before = broken_at(array->begin - CUDASIM_SHARED_GUARD, true);
-    const int behind = broken_at(array->begin + array->bytes, false);
-    if (before < 0 && behind < 0)
+    const int after = broken_at(array->begin + array->bytes, false);
+    if (before < 0 && after < 0)
       continue;
-    tell(e, array, before >= 0 ? before - CUDASIM_SHARED_GUARD : (long long)array->bytes + behind);
+    report_overrun(e, array, before >= 0 ? before - CUDASIM_SHARED_GUARD : (long long)array->bytes + after);
     fill(array);
     e->error = cudaErrorIllegalAddress;
     return true;

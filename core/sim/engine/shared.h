@@ -1,5 +1,5 @@
-// Shared arrays of kernels that are judged (cudasim_judged.h): filled anew before each block, with guards on both sides that are
-// looked at whenever a thread stops. And dynamic shared memory, in the same way.
+// Shared arrays of kernels that are judged (cudasim_judged.h): filled before each block, with guard bytes on both sides that are
+// checked whenever a thread stops. Dynamic shared memory is treated in the same way.
 #ifndef SIM_SHARED_H
 #define SIM_SHARED_H
 

@@ -1,11 +1,12 @@
-// Warp functions: the lanes of a mask meet, each bringing a value, and go on when all that still run have come.
+// Warp functions, which are collectives: each lane of a mask brings a value and waits until every lane of the mask that has not returned
+// has called the function. Then all go on.
 #include "sim/engine/block_internal.h"
 
 #include <stdio.h>
 
 #include "sim/base/plugin.h"
 #include "sim/base/sim.h"
-#include "sim/engine/weak.h"
+#include "sim/engine/store_buffer.h"
 
 static unsigned int lanes_beyond(unsigned int threads, unsigned int first) {
   unsigned int lanes = threads - first;
@@ -24,8 +25,8 @@ static void use_warps(struct sim_executor *e) {
   }
 }
 
-// All lanes of a group have come: wakes those that wait.
-static void meet(struct sim_executor *e, int warp, struct sim_warp_group *group) {
+// All lanes of a group have called the function: wakes those that wait.
+static void complete_collective(struct sim_executor *e, int warp, struct sim_warp_group *group) {
   group->lanes[group->buffer] = group->arrived;
   if (e->inspected)
     sim_inspector->warp_met(warp, group->arrived);
@@ -54,7 +55,7 @@ void sim_warp_thread_done(struct sim_executor *e, int thread) {
   for (int i = 0; i < warp->groups; i++) {
     struct sim_warp_group *group = &warp->group[i];
     if (group->arrived && group->arrived == (group->mask & ~warp->exited))
-      meet(e, index, group);
+      complete_collective(e, index, group);
   }
 }
 
@@ -69,7 +70,7 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
     if (warp->group[i].arrived == 0 && warp->group[i].unread == 0)
       group = &warp->group[i];
   if (group == NULL) {
-    sim_report(e, "a warp meets with more than 32 different masks at once");
+    sim_report(e, "a warp has more than 32 collectives with different masks at once");
     sim_give_up(e, cudaErrorIllegalAddress);
   }
   group->mask = mask;
@@ -81,8 +82,8 @@ static struct sim_warp_group *find_group(struct sim_executor *e, struct sim_warp
 const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *lanes, const char *file, int line) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  if (__builtin_expect(e->watched, 0) && e->launch->judged)
-    sim_weak_publish(false);
+  if (__builtin_expect(e->observed, 0) && e->launch->judged)
+    sim_store_buffer_publish(false);
   if (!e->warps_used)
     use_warps(e);
   int thread = e->current, lane = thread % SIM_WARP_THREADS;
@@ -100,7 +101,7 @@ const uint64_t *cudasim_warp(unsigned int mask, uint64_t value, unsigned int *la
   group->values[buffer][lane] = value;
   group->arrived |= 1u << lane;
   if (group->arrived == (mask & ~warp->exited)) {
-    meet(e, thread / SIM_WARP_THREADS, group);
+    complete_collective(e, thread / SIM_WARP_THREADS, group);
   } else {
     e->state[thread] = SIM_AT_WARP;
     e->at_warp++;
@@ -126,8 +127,8 @@ unsigned int cudasim_ballot(unsigned int mask, int predicate, const char *file, 
 unsigned int cudasim_active_lanes(const char *file, int line, const void *function) {
   struct sim_executor *e = sim_executor;
   sim_track(e);
-  if (__builtin_expect(e->watched, 0) && e->launch->judged)
-    sim_weak_publish(false);
+  if (__builtin_expect(e->observed, 0) && e->launch->judged)
+    sim_store_buffer_publish(false);
   const int thread = e->current;
   e->waiter[thread].file = file;
   e->waiter[thread].line = line;
@@ -150,7 +151,7 @@ static bool same_site(const struct sim_site *a, const struct sim_site *b) {
 }
 
 // The thread that has no fiber is called from elsewhere than the others, and may run another copy of the kernel. It belongs to those of its
-// line that are at one site; where they are at several, nobody knows to which, and it is alone, as a GPU may leave it.
+// line that are at one site; if they are at several, its site is unknown and it is alone, as on a GPU it may be.
 static void place_native_thread(struct sim_executor *e) {
   const unsigned int own = (unsigned int)e->native_thread, first = own / SIM_WARP_THREADS * SIM_WARP_THREADS;
   const struct sim_site *site[2] = {NULL, NULL}; // of others; of others with the same call
@@ -193,14 +194,14 @@ static bool is_inspected(void) {
 // Out of line: the thread sanitizer, which kernels may be built with, does not know fences.
 void cudasim_fence(void) {
   atomic_thread_fence(memory_order_seq_cst);
-  sim_weak_publish(true);
+  sim_store_buffer_publish(true);
   if (is_inspected())
     sim_inspector->fence(false);
 }
 
 void cudasim_fence_block(void) {
   atomic_thread_fence(memory_order_seq_cst);
-  sim_weak_publish(false);
+  sim_store_buffer_publish(false);
   if (is_inspected())
     sim_inspector->fence(true);
 }

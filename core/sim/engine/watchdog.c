@@ -1,5 +1,5 @@
-// A thread looks once a second whether each running block has made progress: ended, passed a barrier, polled. One that has not is
-// asked by a signal to say itself where it is.
+// A watching thread checks once a second whether each running block has made progress: ended, passed a barrier, or polled. It sends a
+// signal to the thread of a block that has not, whose handler reports where the block is.
 #include "sim/engine/watchdog.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ struct watched {
   atomic_uint blocks;                               // begun; written by the thread alone
   unsigned int seen_blocks, seen_phase, seen_polls; // the watching thread's own
   atomic_uint idle_seconds;
-  atomic_bool told;
+  atomic_bool reported;
   void *frames[FRAMES]; // where the block was, innermost first; valid once frame_count says so
   atomic_int frame_count;
   struct watched *next;
@@ -56,7 +56,7 @@ static void keep_frames(struct watched *w, const void *from) {
 }
 
 // Functions, files and lines by addr2line, or where that is not, the addresses. On the watching thread: a handler must not.
-static void tell_lines(struct watched *w) {
+static void print_lines(struct watched *w) {
   char command[4200], program[4000];
   for (int wait = 0; wait < 20 && w->frame_count == 0; wait++)
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -68,7 +68,7 @@ static void tell_lines(struct watched *w) {
   if (strchr(program, '\''))
     return;
   int used = snprintf(command, sizeof command, "addr2line -Cfpsie '%s'", program);
-  for (int i = 0; i < count; i++) { // a caller's address is the one behind its call
+  for (int i = 0; i < count; i++) { // a caller's address is the one after its call
     Dl_info info;
     const char *address = (const char *)w->frames[i] - (i > 0);
     if (dladdr(address, &info) != 0 && used < (int)sizeof command - 40)
@@ -84,11 +84,11 @@ static void tell_lines(struct watched *w) {
 }
 
 // On the thread that runs the block, at `from` in its kernel.
-static void answer(struct sim_executor *e, const void *from) {
+static void report_block(struct sim_executor *e, const void *from) {
   const int end_after = sim.config.end_seconds;
   const bool end = end_after > 0 && (int)mine->idle_seconds >= end_after;
-  if (!mine->told) {
-    mine->told = true;
+  if (!mine->reported) {
+    mine->reported = true;
     sim_report(e, words);
     if (e->tracking)
       sim_report_threads(e);
@@ -109,7 +109,7 @@ static void answer(struct sim_executor *e, const void *from) {
 void sim_watchdog_answer(struct sim_executor *e) {
   e->asked = 0;
   if (e->inside && mine && mine->idle_seconds > 0) // it has made no progress meanwhile
-    answer(e, e->critical_from);
+    report_block(e, e->critical_from);
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context) {
@@ -121,7 +121,7 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
   if (e->critical)
     e->asked = 1;
   else
-    answer(e, sim_crash_pc(context));
+    report_block(e, sim_crash_pc(context));
 }
 
 // An executor lives as long as its thread, and is looked at under the lock that the thread's end takes.
@@ -144,7 +144,7 @@ static void *watch(void *unused) {
       const struct sim_executor *e = w->e;
       if (e == NULL || has_moved(w, e)) {
         w->idle_seconds = 0;
-        w->told = false;
+        w->reported = false;
         continue;
       }
       w->idle_seconds++;
@@ -154,14 +154,14 @@ static void *watch(void *unused) {
       if (report || (end_after > 0 && (int)w->idle_seconds >= end_after))
         pthread_kill(w->thread, SIGURG);
       if (report)
-        tell_lines(w);
+        print_lines(w);
     }
     pthread_mutex_unlock(&lock);
   }
   return NULL;
 }
 
-static void forget(void *data) {
+static void unlist_thread(void *data) {
   struct watched **link = &all;
   pthread_mutex_lock(&lock);
   while (*link != data)
@@ -173,7 +173,7 @@ static void forget(void *data) {
 
 static bool enabled;
 
-static void start(void) {
+static void start_watching(void) {
   pthread_t thread;
   enabled = (sim_config_is_program() || sim.config.end_seconds > 0) && sim.config.report_seconds > 0;
   if (!enabled)
@@ -181,7 +181,7 @@ static void start(void) {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   sigaction(SIGURG, &action, NULL);
-  pthread_key_create(&key, forget);
+  pthread_key_create(&key, unlist_thread);
   void *frame;
   backtrace(&frame, 1); // loads what it needs now, not in the handler
   enabled = pthread_create(&thread, NULL, watch, NULL) == 0;
@@ -191,7 +191,7 @@ static void start(void) {
 
 void sim_watch_begin(struct sim_executor *e) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, start);
+  pthread_once(&once, start_watching);
   if (!enabled)
     return;
   if (mine == NULL) {

@@ -1,4 +1,4 @@
-// Nobody waits for ever without a word: a block in which nothing happens for long is reported, and on request ended.
+// Reports a block that makes no progress for long, and ends it on request (FERRY_SIM_WATCHDOG, FERRY_SIM_SECONDS).
 #ifndef SIM_WATCHDOG_H
 #define SIM_WATCHDOG_H
 

@@ -203,7 +203,7 @@ static void sizes(const struct cufft_plan *plan, int *n) {
     n[d] = d < CUFFT_MAX_RANK - plan->rank ? 1 : plan->n[d - (CUFFT_MAX_RANK - plan->rank)];
 }
 
-static size_t place(const struct cufft_plan *plan, const struct cufft_layout *layout, int batch, const int *i) {
+static size_t element_index(const struct cufft_plan *plan, const struct cufft_layout *layout, int batch, const int *i) {
   size_t at = 0;
   for (int d = 0; d < plan->rank; d++)
     at = at * (size_t)layout->embed[d] + (size_t)i[CUFFT_MAX_RANK - plan->rank + d];
@@ -261,7 +261,7 @@ static void store(const struct transform_work *w, size_t at, double complex valu
 
 // To an inspector: what a batch reads or writes, a row at a time. What goes by way of the
 // program's own functions nobody knows.
-static void tell_batch(const struct transform_work *w, bool writes, int batch, const int *n) {
+static void notify_batch(const struct transform_work *w, bool writes, int batch, const int *n) {
   const struct cufft_layout *layout = writes ? &w->plan.out : &w->plan.in;
   const bool real = writes ? sim_cufft_to_real(w->plan.type) : sim_cufft_from_real(w->plan.type);
   const bool half = writes ? sim_cufft_from_real(w->plan.type) : sim_cufft_to_real(w->plan.type);
@@ -273,7 +273,8 @@ static void tell_batch(const struct transform_work *w, bool writes, int batch, c
   for (i[0] = 0; i[0] < n[0]; i[0]++)
     for (i[1] = 0; i[1] < n[1]; i[1]++) {
       i[2] = 0;
-      const char *const begin = (const char *)(writes ? w->out : w->in) + bytes * place(&w->plan, layout, batch, i);
+      const char *const begin =
+          (const char *)(writes ? w->out : w->in) + bytes * element_index(&w->plan, layout, batch, i);
       const size_t pitch = bytes * (size_t)layout->stride;
       const struct sim_region row = {begin, bytes, pitch, (size_t)columns};
       if (writes)
@@ -290,10 +291,10 @@ static void load_all(const struct transform_work *w, int batch, const int *n, do
       for (i[2] = 0; i[2] < n[2]; i[2]++) {
         double complex *to = &data[((size_t)i[0] * (size_t)n[1] + (size_t)i[1]) * (size_t)n[2] + (size_t)i[2]];
         if (!sim_cufft_to_real(w->plan.type) || i[2] <= n[2] / 2) {
-          *to = load(w, place(&w->plan, &w->plan.in, batch, i));
+          *to = load(w, element_index(&w->plan, &w->plan.in, batch, i));
         } else { // the other half is its mirror image
           const int mirror[CUFFT_MAX_RANK] = {(n[0] - i[0]) % n[0], (n[1] - i[1]) % n[1], n[2] - i[2]};
-          *to = conj(load(w, place(&w->plan, &w->plan.in, batch, mirror)));
+          *to = conj(load(w, element_index(&w->plan, &w->plan.in, batch, mirror)));
         }
       }
 }
@@ -304,7 +305,7 @@ static void store_all(const struct transform_work *w, int batch, const int *n, c
   for (i[0] = 0; i[0] < n[0]; i[0]++)
     for (i[1] = 0; i[1] < n[1]; i[1]++)
       for (i[2] = 0; i[2] < last; i[2]++)
-        store(w, place(&w->plan, &w->plan.out, batch, i),
+        store(w, element_index(&w->plan, &w->plan.out, batch, i),
               data[((size_t)i[0] * (size_t)n[1] + (size_t)i[1]) * (size_t)n[2] + (size_t)i[2]]);
 }
 
@@ -331,13 +332,13 @@ static cudaError_t run_transform(struct sim_work *base) {
   double complex *data = sim_allocate(total * sizeof *data), *line = sim_allocate((size_t)longest * sizeof *line);
   w->shared = w->plan.shared ? sim_allocate(w->plan.shared) : NULL;
   for (int batch = 0; batch < w->plan.batch; batch++) {
-    tell_batch(w, false, batch, n);
+    notify_batch(w, false, batch, n);
     load_all(w, batch, n, data);
     for (int d = 0; d < CUFFT_MAX_RANK; d++)
       if (n[d] > 1)
         transform_lines(data, n, d, w->sign, line);
     store_all(w, batch, n, data);
-    tell_batch(w, true, batch, n);
+    notify_batch(w, true, batch, n);
   }
   free(data);
   free(line);
@@ -362,7 +363,7 @@ static size_t reach(const struct cufft_plan *plan, const struct cufft_layout *la
   end[CUFFT_MAX_RANK - 1] = last;
   for (int d = 0; d < CUFFT_MAX_RANK; d++)
     end[d]--;
-  return (place(plan, layout, plan->batch - 1, end) + 1) * element;
+  return (element_index(plan, layout, plan->batch - 1, end) + 1) * element;
 }
 
 cufftResult sim_cufft_execute(cufftHandle handle, cufftType type, const void *in, void *out, int sign) {

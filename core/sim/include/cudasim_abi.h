@@ -32,7 +32,7 @@
 
 #define __host__
 // An inspector tells constants and managed variables from others by their section; two in one may be const or not.
-#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_DUAL_VERSION)
 #define CUDASIM_TEXT_OF(x) #x
 #define CUDASIM_SECTION(kind, line) __attribute__((section("cudasim_" kind CUDASIM_TEXT_OF(line))))
 #define __constant__ CUDASIM_SECTION("constant_", __LINE__)

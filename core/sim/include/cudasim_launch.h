@@ -45,9 +45,9 @@ struct cudasim_launch_request {
   struct cudasim_dim3 grid, block;
   size_t shared_bytes;
   cudaStream_t stream;
-  int judged;      // compiled with CUDASIM_JUDGED
-  int beside;      // `thread` and `threads` are compiled as ever, `inspected` is another copy's
-  int cooperative; // every block runs at once: cudaLaunchCooperativeKernel
+  int judged;       // compiled with CUDASIM_JUDGED
+  int dual_version; // `thread` and `threads` are not instrumented, `inspected` is of the instrumented copy
+  int cooperative;  // every block runs at once: cudaLaunchCooperativeKernel
   int pointer_count;
   struct cudasim_pointer_argument pointers[CUDASIM_MAX_POINTERS];
 };
@@ -101,9 +101,9 @@ extern __thread struct uint3 cudasim_thread_now CUDASIM_BUILT_IN(threadIdx); /* 
 #endif
 
 cudaError_t cudasim_launch(const struct cudasim_launch_request *request);
-#ifdef CUDASIM_BESIDE
-/* With -DCUDASIM_BESIDE a program is compiled as ever, and once more for an inspector; both are linked. What runs a thread in the
- * other copy, by the name of the launch's type. */
+#ifdef CUDASIM_DUAL_VERSION
+/* With -DCUDASIM_DUAL_VERSION a program is compiled twice, plain and instrumented, and both copies are linked. Returns the function that
+ * runs a thread in the instrumented copy, by the name of the launch's type. */
 void (*cudasim_inspected(const char *type))(const void *closure);
 #endif
 void *cudasim_dynamic_shared(void);
@@ -115,7 +115,7 @@ CUDASIM_END_C
 #include <stdio.h>
 #include <tuple>
 #include <type_traits>
-#ifdef CUDASIM_BESIDE
+#ifdef CUDASIM_DUAL_VERSION
 #include <typeinfo>
 #endif
 
@@ -170,7 +170,7 @@ static constexpr cudasim_thread_index threadIdx = {};
 
 namespace cudasim {
 
-#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_DUAL_VERSION)
 // Arguments whose use is always inlined: nothing else may be in functions that have other sanitizers than the file.
 template <class... P> struct pack;
 template <> struct pack<> {
@@ -243,7 +243,7 @@ template <class Body, class... P> struct closure {
   }
 #else
   template <class Arguments> static __forceinline__ void apply(const Body &body, const Arguments &arguments) {
-#ifdef CUDASIM_BESIDE
+#ifdef CUDASIM_DUAL_VERSION
     arguments.call(body);
 #else
     std::apply(body, arguments);
@@ -311,9 +311,9 @@ template <class Body, class... P> struct launcher {
     r.threads = C::threads;
 #ifdef CUDASIM_INSPECT
     r.inspected = C::inspected;
-#elif defined(CUDASIM_BESIDE)
+#elif defined(CUDASIM_DUAL_VERSION)
     r.inspected = cudasim_inspected(typeid(C).name());
-    r.beside = 1;
+    r.dual_version = 1;
 #endif
     r.closure = &c;
     r.closure_bytes = sizeof c;
@@ -327,7 +327,7 @@ template <class Body, class... P> struct launcher {
   }
 };
 
-#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_DUAL_VERSION)
 template <class... P> CUDASIM_UNSEEN inline const char *parameters(void) {
   return __PRETTY_FUNCTION__;
 }
@@ -341,7 +341,7 @@ inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *
   r.function =
       kernel ? reinterpret_cast<const void *>(kernel) : reinterpret_cast<const void *>(closure<Body, P...>::thread);
   r.name = name;
-#if defined(CUDASIM_INSPECT) || defined(CUDASIM_BESIDE)
+#if defined(CUDASIM_INSPECT) || defined(CUDASIM_DUAL_VERSION)
   r.parameters = parameters<P...>();
 #endif
 #ifdef CUDASIM_JUDGED

@@ -13,20 +13,28 @@
 #endif
 
 CUDASIM_BEGIN_C
-// Whether the runtime would have a whole block run by one call: no, yes, it runs, it is done. A block's first place is at most this.
-enum { CUDASIM_WHOLE_MOST = 0x7fffffff - 1024 };
-enum { CUDASIM_WHOLE_NO, CUDASIM_WHOLE_YES, CUDASIM_WHOLE_RUNS, CUDASIM_WHOLE_DONE };
-extern __thread int cudasim_whole CUDASIM_BUILT_IN(whole);
-// Blocks from blockIdx on, side by side in the grid, that the runtime would have run by this call; how many of them did (0: the kernel
-// knows of its own block alone).
+// The handshake between the runtime and a kernel that has loops, for each block. The runtime sets cudasim_run_as_loop before it calls the
+// kernel for the first thread; the loops set it as they begin and end.
+enum {
+  CUDASIM_LOOP_NO,      // runtime: one call runs one thread (on fibers, if it waits)
+  CUDASIM_LOOP_OFFERED, // runtime: this call may run the whole block
+  CUDASIM_LOOP_RUNS,    // kernel: its loops run the block
+  CUDASIM_LOOP_DONE     // kernel: they have run it; the runtime calls no further thread
+};
+enum {
+  CUDASIM_LOOP_MAX_ORIGIN = 0x7fffffff - 1024
+}; // largest place in the grid at which a block of loops may begin: they count in int
+extern __thread int cudasim_run_as_loop CUDASIM_BUILT_IN(run_as_loop);
+// Block coarsening: the runtime offers so many neighboring blocks of the grid's row, from blockIdx on, to one call. The kernel says how many
+// of them it has run; 0: it only runs its own block.
 struct cudasim_blocks {
   unsigned int offered, taken;
 };
-extern __thread struct cudasim_blocks cudasim_side_by_side CUDASIM_BUILT_IN(side_by_side);
+extern __thread struct cudasim_blocks cudasim_coarsened CUDASIM_BUILT_IN(coarsened);
 void cudasim_passed(const char *file, int line, int votes);
 // What loops tell that are looked at (core/inspect/simt/loops.c).
-int cudasim_inspect_whole(unsigned int origin) __attribute__((nothrow));
-void cudasim_inspect_apart(void); // the block begins anew, thread by thread
+int cudasim_inspect_run_as_loop(unsigned int origin) __attribute__((nothrow));
+void cudasim_inspect_on_fibers(void); // the block begins anew, thread by thread
 int cudasim_inspect_backwards(void) __attribute__((nothrow));
 void cudasim_inspect_runs(int thread, unsigned int x, unsigned int y, unsigned int z) __attribute__((nothrow));
 void cudasim_inspect_rests(void) __attribute__((nothrow));
@@ -52,20 +60,20 @@ struct place {
 // The loops count from `origin`, in int. Whether they are to run; then they do.
 #ifndef CUDASIM_INSPECT
 static __forceinline__ bool whole_block(unsigned int origin) {
-  if (!CUDASIM_SPLIT || cudasim_whole != CUDASIM_WHOLE_YES || origin > CUDASIM_WHOLE_MOST)
+  if (!CUDASIM_SPLIT || cudasim_run_as_loop != CUDASIM_LOOP_OFFERED || origin > CUDASIM_LOOP_MAX_ORIGIN)
     return false;
-  cudasim_whole = CUDASIM_WHOLE_RUNS;
+  cudasim_run_as_loop = CUDASIM_LOOP_RUNS;
   return true;
 }
-static __forceinline__ void take_apart(void) {
-  cudasim_whole = CUDASIM_WHOLE_NO;
+static __forceinline__ void run_on_fibers(void) {
+  cudasim_run_as_loop = CUDASIM_LOOP_NO;
 }
 #else
 static __forceinline__ bool whole_block(unsigned int origin) {
-  return cudasim_inspect_whole(origin);
+  return cudasim_inspect_run_as_loop(origin);
 }
-static __forceinline__ void take_apart(void) {
-  cudasim_inspect_apart();
+static __forceinline__ void run_on_fibers(void) {
+  cudasim_inspect_on_fibers();
 }
 // A block's threads take turns in descending order.
 static __forceinline__ bool backwards(void) {
@@ -86,11 +94,11 @@ static __forceinline__ void met(int first, int lanes) {
 }
 #endif
 
-// The same for a kernel to which blocks side by side are one wide block, where blockIdx.x * width is a block's first place.
+// The same for a kernel whose blocks can be coarsened into one wide block, where blockIdx.x * width is a block's first place.
 static __forceinline__ bool whole_block(unsigned int origin, unsigned int width) {
   if (!whole_block(origin))
     return false;
-  cudasim_side_by_side.taken = width == blockDim.x ? cudasim_side_by_side.offered : 1;
+  cudasim_coarsened.taken = width == blockDim.x ? cudasim_coarsened.offered : 1;
   return true;
 }
 
@@ -150,7 +158,7 @@ static __forceinline__ bool whole_rows(void) {
 // What has to be the same for the lanes of each warp is; otherwise the threads run one by one.
 static __forceinline__ bool agreed(bool is_so) {
   if (!is_so)
-    take_apart();
+    run_on_fibers();
   return is_so;
 }
 
@@ -203,7 +211,7 @@ __forceinline__ auto cudasim_warp_shfl_xor(const warp_room &r, int self, int lan
 
 // The loop over threads that the kernel was called from ends when it sees that cudasim_thread has changed.
 static __forceinline__ void whole_done(void) {
-  cudasim_whole = CUDASIM_WHOLE_DONE;
+  cudasim_run_as_loop = CUDASIM_LOOP_DONE;
   cudasim_thread = nullptr;
 }
 

@@ -369,7 +369,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices) {
 // ---- ending ----
 
 // Before the last rank leaves, those that another rank here still waits for are ended by the watch.
-static ncclResult_t leave(ncclComm_t comm) {
+static ncclResult_t leave_clique(ncclComm_t comm) {
   struct sim_clique *clique = comm->clique;
   sim_nccl_lock();
   clique->local[comm->rank] = NULL;
@@ -398,7 +398,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     return ncclSuccess; // as NCCL does
   if (comm->clique->error == ncclSuccess)
     ncclCommFinalize(comm); // the others still need this rank for what it has called
-  return leave(comm);
+  return leave_clique(comm);
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
@@ -410,5 +410,5 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (comm->clique->open || (comm->clique->last && !atomic_load(&comm->clique->last->done)))
     sim_clique_fail(comm->clique, ncclInvalidUsage, false, problem);
   sim_nccl_unlock();
-  return leave(comm);
+  return leave_clique(comm);
 }

@@ -57,7 +57,7 @@ static bool has_not_come(void *context, int rank) {
   return sim_is_leader(m->clique, rank) && atomic_load(&m->clique->wire->rank[rank].steps) < m->steps;
 }
 
-static bool meets(struct sim_joint *joint, struct sim_patience *p) {
+static bool wait_for_leaders(struct sim_joint *joint, struct sim_patience *p) {
   struct sim_clique *clique = joint->clique;
   struct meeting m = {.clique = clique};
   for (int r = 0; r < clique->ranks; r++)
@@ -126,7 +126,7 @@ static bool run_rounds(struct sim_joint *joint, int mine, char *scratch) {
       const size_t left = call->count - first, count = left < chunk ? left : chunk;
       if (clique->wire)
         show(joint, call, target, first * size, count * size);
-      if (clique->wire && !meets(joint, &patience))
+      if (clique->wire && !wait_for_leaders(joint, &patience))
         return false;
       if (!agreed && !all_agree(joint, mine, clique->wire != NULL))
         return false;
@@ -135,7 +135,7 @@ static bool run_rounds(struct sim_joint *joint, int mine, char *scratch) {
         parts[r] =
             joint->part[r].here ? given(&joint->part[r], call, target, first * size) : sim_wire_slot(clique->wire, r);
       take(joint, call, parts, scratch, target, first, count);
-      if (clique->wire && !meets(joint, &patience)) // nobody needs what is shown any more
+      if (clique->wire && !wait_for_leaders(joint, &patience)) // nobody needs what is shown any more
         return false;
     }
   }
@@ -176,7 +176,7 @@ bool sim_nccl_pair(struct sim_joint *joint) {
 
 // ---- sends and receives with other processes ----
 
-static size_t put(struct sim_ring *ring, const void *data, size_t bytes) {
+static size_t write_ring(struct sim_ring *ring, const void *data, size_t bytes) {
   unsigned long long at = atomic_load_explicit(&ring->written, memory_order_relaxed);
   size_t room = SIM_NCCL_RING - (size_t)(at - atomic_load_explicit(&ring->read, memory_order_acquire));
   size_t n = bytes < room ? bytes : room, begin = (size_t)at % SIM_NCCL_RING, before = SIM_NCCL_RING - begin;
@@ -187,7 +187,7 @@ static size_t put(struct sim_ring *ring, const void *data, size_t bytes) {
   return n;
 }
 
-static size_t get(struct sim_ring *ring, void *data, size_t bytes) {
+static size_t read_ring(struct sim_ring *ring, void *data, size_t bytes) {
   unsigned long long at = atomic_load_explicit(&ring->read, memory_order_relaxed);
   size_t there = (size_t)(atomic_load_explicit(&ring->written, memory_order_acquire) - at);
   size_t n = bytes < there ? bytes : there, begin = (size_t)at % SIM_NCCL_RING, before = SIM_NCCL_RING - begin;
@@ -212,13 +212,14 @@ static int go_on(struct sim_joint *joint, struct sim_transfer *t) {
     struct sim_nccl_call header = t->call;
     if (sends ? SIM_NCCL_RING - used < sizeof header : used < sizeof header)
       return STUCK;
-    sends ? put(ring, &header, sizeof header) : get(ring, &header, sizeof header);
+    sends ? write_ring(ring, &header, sizeof header) : read_ring(ring, &header, sizeof header);
     if (!sends && !fits(joint, t->call.root, &header, joint->from, &t->call))
       return FAILED;
     t->headed = true;
     return bytes == 0 ? DONE : MOVED;
   }
-  t->moved += sends ? put(ring, t->data + t->moved, bytes - t->moved) : get(ring, t->data + t->moved, bytes - t->moved);
+  t->moved += sends ? write_ring(ring, t->data + t->moved, bytes - t->moved)
+                    : read_ring(ring, t->data + t->moved, bytes - t->moved);
   return t->moved == bytes ? DONE : t->moved > before ? MOVED : STUCK;
 }
 

@@ -379,7 +379,7 @@ static void *watch(void *unused) {
   return NULL;
 }
 
-static void start(void) {
+static void start_watch(void) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, watch, NULL) == 0)
     pthread_detach(thread);
@@ -387,5 +387,5 @@ static void start(void) {
 
 void sim_nccl_watch(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, start);
+  pthread_once(&once, start_watch);
 }

@@ -1,4 +1,4 @@
-// Nodes as tasks of the modelled account, and the time of the host threads that make and await them.
+// The modelled clock: nodes as tasks of model/schedule.h, and the time of the host threads that queue and await them.
 #include "sim/runtime/clock.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ double cudasim_model_seconds(void) {
 
 static char label[160];
 
-static atomic_bool labelled; // whoever asked for the label shows it
+static atomic_bool labelled; // the program above has asked for the label, and shows it
 
 bool cudasim_plays_gpu(void) {
   return sim_enter() == cudaSuccess && sim.config.gpu != NULL;
@@ -111,36 +111,36 @@ static void work_created(struct sim_work *work, int device) {
 static pthread_mutex_t clock_lock = PTHREAD_MUTEX_INITIALIZER; // taken within sim.lock, never around it
 static struct model_schedule *schedule;                        // under the lock, and so are all tasks
 
-// Tasks that somebody is to be told of, settled and with their times. Under the lock.
-struct told {
+// Settled tasks whose times are to be reported. Under the lock.
+struct report {
   struct cudasim_activity activity;
-  struct told *next;
+  struct report *next;
 };
-static struct told *first_told, **last_told = &first_told;
+static struct report *first_report, **last_report = &first_report;
 static long long origin; // of the modelled clock, on CLOCK_MONOTONIC
 
-static void settled(struct model_task *task) {
-  struct told *told = task->data;
-  if (told == NULL)
+static void note_settled(struct model_task *task) {
+  struct report *report = task->data;
+  if (report == NULL)
     return;
   task->data = NULL;
-  told->activity.begin = origin + llround(task->start * 1e9);
-  told->activity.end = origin + llround(task->finish * 1e9);
-  *last_told = told;
-  last_told = &told->next;
+  report->activity.begin = origin + llround(task->start * 1e9);
+  report->activity.end = origin + llround(task->finish * 1e9);
+  *last_report = report;
+  last_report = &report->next;
 }
 
-static void tell(void) {
+static void report_settled(void) {
   pthread_mutex_lock(&clock_lock);
-  struct told *told = first_told;
-  first_told = NULL;
-  last_told = &first_told;
+  struct report *report = first_report;
+  first_report = NULL;
+  last_report = &first_report;
   pthread_mutex_unlock(&clock_lock);
-  while (told) {
-    struct told *next = told->next;
-    sim_trace_tell_ran(&told->activity);
-    free(told);
-    told = next;
+  while (report) {
+    struct report *next = report->next;
+    sim_trace_report_ran(&report->activity);
+    free(report);
+    report = next;
   }
 }
 
@@ -169,9 +169,9 @@ static void node_in_graph(struct sim_node *node) {
     node->task->gap = 1e-6 * sim.config.gpu->graph_gap.value;
 }
 
-void sim_clock_tell(struct sim_node *node, const struct cudasim_activity *activity) {
-  struct told *told = node->task->data = sim_allocate(sizeof *told);
-  *told = (struct told){.activity = *activity};
+void sim_clock_report_when_known(struct sim_node *node, const struct cudasim_activity *activity) {
+  struct report *report = node->task->data = sim_allocate(sizeof *report);
+  *report = (struct report){.activity = *activity};
 }
 
 static void node_depends(struct sim_node *node, struct sim_node *on, bool done) {
@@ -196,7 +196,7 @@ static void node_destroyed(struct sim_node *node) {
   pthread_mutex_unlock(&clock_lock);
 }
 
-// ---- kernels that somebody looks at ------------------------------------------------------------------------------------------
+// ---- kernels that a plugin counts --------------------------------------------------------------------------------------------
 
 static __thread struct sim_node *running;
 static bool (*_Atomic will_count)(const struct cudasim_launch_request *);
@@ -239,7 +239,7 @@ bool cudasim_counts(const struct model_counts *counts, struct model_time *result
   return true;
 }
 
-// Nobody has counted: then the guess it is.
+// If no plugin has counted, the guess is the time.
 static void node_ends(struct sim_node *node) {
   running = NULL;
   if (node->task->engine == MODEL_KERNELS && node->task->seconds < 0)
@@ -248,8 +248,8 @@ static void node_ends(struct sim_node *node) {
 
 // ---- waiting ---------------------------------------------------------------------------------------------------------------
 
-// A kernel in the node's way that is yet to run and to be looked at. Waits for it where waiting changes nothing: in the lazy mode
-// nothing runs but what a program waits for, so there its guess has to do.
+// A kernel before the node that has yet to run and to be counted; NULL: none. In the lazy mode only what the program waits for runs, so
+// the kernel's guess is used there.
 static struct model_task *settle_or_find(struct sim_node *node) {
   pthread_mutex_lock(&clock_lock);
   struct model_task *unknown;
@@ -275,7 +275,7 @@ double sim_clock_finish(struct sim_node *node) {
   struct model_task *unknown;
   while ((unknown = settle_or_find(node)) != NULL)
     await_counts(unknown);
-  tell();
+  report_settled();
   return node->task->finish;
 }
 
@@ -318,7 +318,7 @@ static const struct sim_plugin plugin = {.work_created = work_created,
                                          .node_destroyed = node_destroyed};
 
 void sim_clock_start(void) {
-  schedule = model_schedule_new((int)sim.config.gpu->copy_engines.value, settled);
+  schedule = model_schedule_new((int)sim.config.gpu->copy_engines.value, note_settled);
   origin = sim_now();
   model_label(sim.config.gpu, label, sizeof label);
   sim_plugin_register(&plugin);

@@ -17,23 +17,23 @@ struct sim_cost {
   double seconds, share;
   bool host_waits; // the call returns when it is done: pageable memory
   bool part;       // of an operation whose cost another work has: no call, no time
-  bool counted;    // by whoever looks at the kernel while it runs: seconds hold only where it cannot be waited for
+  bool counted;    // by a plugin while the kernel runs: `seconds` holds only where it cannot be waited for
 };
 
 // The node, which waits for others and for no engine, takes so long. Before it is submitted.
 void sim_clock_takes(struct sim_node *node, double seconds);
 
-// Has the activity reported by sim_trace_tell_ran when the node's modelled times are known. Before the node is submitted.
+// Has the activity reported by sim_trace_report_ran when the node's modelled times are known. Before the node is submitted.
 struct cudasim_activity;
-void sim_clock_tell(struct sim_node *node, const struct cudasim_activity *activity);
+void sim_clock_report_when_known(struct sim_node *node, const struct cudasim_activity *activity);
 
 // When the node, which is done, ended: seconds of the modelled clock.
 double sim_clock_finish(struct sim_node *node);
 
-// A modelled time is about to be shown: says what it is, once, unless somebody has asked for the label.
+// A modelled time is about to be shown: says what it is, once, unless the program has asked for the label.
 void sim_clock_label(void);
 
-// Whether somebody will look at such a launch and count (cudasim_counts_come).
+// Whether a plugin will count such a launch (cudasim_counts_come).
 struct cudasim_launch_request;
 bool sim_clock_counts_come(const struct cudasim_launch_request *request);
 

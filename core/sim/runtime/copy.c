@@ -91,7 +91,7 @@ static void cost_copy(const struct sim_work *base, struct sim_cost *cost) {
   }
 }
 
-static void stage(struct copy_work *work) {
+static void stage_source(struct copy_work *work) {
   struct copy *copy = &work->copy;
   work->staged = sim_allocate(copy_bytes(copy));
   for (size_t row = 0; row < copy->height; row++)
@@ -136,9 +136,9 @@ static bool is_of_host(const void *pointer) {
   return sim_device_of(pointer) < 0;
 }
 
-// The host's memory that the copy comes to later, when it may have changed, or be wanted.
-static void tell_of_host(const struct copy *copy, bool staged, const void *caller,
-                         const struct sim_vector_clock *clock) {
+// Host memory that the copy reads or writes after the call has returned.
+static void notify_host_memory(const struct copy *copy, bool staged, const void *caller,
+                               const struct sim_vector_clock *clock) {
   const struct sim_region to = {copy->dst, copy->width, copy->dpitch, copy->height};
   const struct sim_region from = {copy->src, copy->width, copy->spitch, copy->height};
   if (is_of_host(copy->dst))
@@ -156,12 +156,12 @@ static cudaError_t submit(struct CUstream_st *stream, struct copy copy, bool sta
   work->copy = copy;
   work->staged = NULL;
   if (staged)
-    stage(work);
+    stage_source(work);
   struct sim_node *node;
   const void *const caller = sim_api_caller;
   cudaError_t error = sim_submit(stream, &work->base, &node);
   if (error == cudaSuccess && !wait && node && node->vector_clock && !stream->capture)
-    tell_of_host(&copy, staged, caller, node->vector_clock);
+    notify_host_memory(&copy, staged, caller, node->vector_clock);
   if (error == cudaSuccess && wait) {
     SIM_COUNT(synchronizations, 1);
     sim_node_wait(node);

@@ -1,4 +1,4 @@
-// What a program asked of its devices, told when it ends.
+// FERRY_SIM_COUNT: prints at the program's end what it asked of its devices.
 #ifndef SIM_COUNT_H
 #define SIM_COUNT_H
 

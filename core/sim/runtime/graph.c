@@ -195,7 +195,7 @@ void sim_graph_free(struct CUgraph_st *graph) {
 }
 
 // Takes every stream out of the capture; true when each one's work leads back to `origin`.
-static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
+static bool end_capture_of_streams(struct CUgraph_st *graph, const struct CUstream_st *origin) {
   bool *joined = sim_allocate(graph->nodes.count + 1);
   memset(joined, 0, graph->nodes.count + 1);
   for (size_t i = 0; i < origin->capture_after.count; i++)
@@ -228,7 +228,7 @@ static bool leave(struct CUgraph_st *graph, const struct CUstream_st *origin) {
 
 void sim_graph_abandon(struct CUstream_st *stream) {
   struct CUgraph_st *graph = stream->capture;
-  leave(graph, stream);
+  end_capture_of_streams(graph, stream);
   if (!graph->borrowed)
     sim_graph_free(graph);
 }
@@ -251,7 +251,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *result) {
   if (!stream->capture_origin)
     return sim_fail(cudaErrorStreamCaptureUnmatched);
   struct CUgraph_st *graph = stream->capture;
-  bool joined = leave(graph, stream);
+  bool joined = end_capture_of_streams(graph, stream);
   if (graph->spoiled || !joined) {
     cudaError_t error = graph->spoiled ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
     if (!graph->borrowed)
@@ -365,7 +365,7 @@ static void link_nodes(const struct CUgraphExec_st *exec, struct CUstream_st *st
       sim_node_after(node, nodes[g->after.items[j] + 1]);
     sim_node_after(nodes[count + 1], node);
   }
-  for (size_t i = 0; i < count; i++) // each behind those that it waits for
+  for (size_t i = 0; i < count; i++) // each after those that it waits for
     sim_node_unhold(nodes[exec->order[i] + 1]);
   sim_stream_append(stream, nodes[count + 1]);
 }

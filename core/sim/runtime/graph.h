@@ -11,7 +11,7 @@ struct graph_node {
   struct sim_work *work; // retained
   struct sim_tsan_fiber *tsan_fiber;
   struct sim_indices after;
-  struct CUgraphNode_st *handle; // owned; NULL while nobody has asked for it
+  struct CUgraphNode_st *handle; // owned; NULL until it is asked for
 };
 
 struct graph_nodes {

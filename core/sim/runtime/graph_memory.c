@@ -1,4 +1,4 @@
-// Memory that a graph has allocated or frees: it stays where it is, whoever frees it.
+// Memory that a graph has allocated or frees: it stays allocated, even after it is freed.
 #include "cudasim_graph.h"
 #include "sim/base/plugin.h"
 #include "sim/runtime/memory.h"

@@ -131,7 +131,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
   }
   cudaStream_t stream;
   SIM_TRY(cudasim_graph_node_begin(graph, child->nodes.count ? NULL : after, child->nodes.count ? 0 : count, &stream));
-  for (size_t i = first; i < graph->nodes.count; i++) // the node itself stands behind all of the child's
+  for (size_t i = first; i < graph->nodes.count; i++) // the node itself comes after all of the child's
     sim_indices_add(&stream->capture_after, (int)i);
   return cudasim_graph_node_end(stream, graph->nodes.count, cudaSuccess, node);
 }

@@ -1,5 +1,5 @@
-// Devices' memory: one reserved range of addresses, cut into devices. Behind them, where an inspector is linked in, lies what they
-// share with the host (pinned.c).
+// Device memory: one reserved range of addresses, device after device. If an inspector is linked in, the memory that devices share with
+// the host comes after them (pinned.c).
 #include "sim/runtime/memory.h"
 
 #include <stdatomic.h>
@@ -26,10 +26,10 @@ enum { GIVE_BACK = 2 * PAGE }; // freed pieces of this size return their pages t
 // ---- guards ----
 
 static pthread_mutex_t access_lock = PTHREAD_MUTEX_INITIALIZER;
-static int accesses;           // of all threads
-static bool opened;            // device memory is accessible
-static __thread int own;       // this thread's part of `accesses`
-static long long since, spent; // nanoseconds: when that began, and how long mprotect took in all
+static int accesses;              // of all threads
+static bool opened;               // device memory is accessible
+static __thread int own_accesses; // this thread's part of `accesses`
+static long long since, spent;    // nanoseconds: when that began, and how long mprotect took in all
 
 static uintptr_t round_up(uintptr_t bytes) {
   return (bytes + PAGE - 1) / PAGE * PAGE;
@@ -43,15 +43,15 @@ static size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-// With FERRY_SIM_EDGE a piece's last page, or its first, is never accessible.
-static void close_edges(const struct sim_heap *heap) {
+// With FERRY_SIM_GUARD_PAGE the page after the bytes of a piece, or before them, is never accessible.
+static void protect_guard_pages(const struct sim_heap *heap) {
   const size_t page = page_bytes();
   for (size_t i = 0; i < heap->count; i++) {
     const struct sim_piece *piece = &heap->pieces[i];
     if (!piece->used || piece->offset == 0)
       continue;
     char *begin = piece->address + piece->offset, *end = begin + (piece->asked + 15) / 16 * 16;
-    mprotect(sim.config.edge == SIM_EDGE_BEHIND ? end : begin - page, page, PROT_NONE);
+    mprotect(sim.config.guard_page == SIM_GUARD_PAGE_AFTER ? end : begin - page, page, PROT_NONE);
   }
 }
 
@@ -62,8 +62,8 @@ static void protect_all(void) {
     if (heap->reach == 0)
       continue;
     mprotect(heap->base, round_up(heap->reach), protection());
-    if (sim.config.edge != SIM_NO_EDGE && protection() != PROT_NONE)
-      close_edges(heap);
+    if (sim.config.guard_page != SIM_NO_GUARD_PAGE && protection() != PROT_NONE)
+      protect_guard_pages(heap);
   }
 }
 
@@ -107,7 +107,7 @@ static void close_if_unused(void) {
 
 static void change_accesses(int by) {
   lock_access();
-  own += by;
+  own_accesses += by;
   accesses += by;
   if (accesses > 0 && !opened)
     set_opened(true);
@@ -135,7 +135,7 @@ void sim_access_settle(void) {
 }
 
 int sim_access_pause(void) {
-  const int paused = own;
+  const int paused = own_accesses;
   if (paused > 0) {
     change_accesses(-paused);
     sim_access_settle();
@@ -213,8 +213,8 @@ static void open_pages(struct sim_heap *heap, const char *address) {
     mprotect(heap->base + begin, end - begin, protection());
 }
 
-// With an inaccessible page behind the bytes, or before them; they are aligned to 16 (CUDA's 256 would leave room behind them).
-static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
+// With an inaccessible page after the bytes or before them. They are aligned to 16: CUDA's 256 would leave room after them.
+static char *allocate_against_guard(struct sim_heap *heap, size_t bytes, bool *grown) {
   if (bytes > heap->capacity) // below, it may be so large that rounding it up wraps
     return NULL;
   const size_t page = page_bytes(), whole = (bytes + page - 1) / page * page;
@@ -222,29 +222,29 @@ static char *take_at_edge(struct sim_heap *heap, size_t bytes, bool *grown) {
   if (piece == NULL)
     return NULL;
   char *first = (char *)(((uintptr_t)piece + page - 1) / page * page) + page;
-  char *address = sim.config.edge == SIM_EDGE_BEHIND ? first + whole - (bytes + 15) / 16 * 16 : first;
+  char *address = sim.config.guard_page == SIM_GUARD_PAGE_AFTER ? first + whole - (bytes + 15) / 16 * 16 : first;
   sim_heap_shift(heap, piece, (size_t)(address - piece), bytes);
   return address;
 }
 
-static char *take(int device, size_t bytes) {
+static char *take_bytes(int device, size_t bytes) {
   struct sim_heap *heap = &sim.device[device].heap;
-  const bool edges = sim.config.edge != SIM_NO_EDGE;
+  const bool guarded = sim.config.guard_page != SIM_NO_GUARD_PAGE;
   bool grown = false;
   lock_access();
   sim_lock();
-  char *address = edges ? take_at_edge(heap, bytes, &grown) : sim_heap_take(heap, bytes, &grown);
+  char *address = guarded ? allocate_against_guard(heap, bytes, &grown) : sim_heap_take(heap, bytes, &grown);
   sim_unlock();
-  if (grown && !edges)
+  if (grown && !guarded)
     open_pages(heap, address);
-  if (edges)
+  if (guarded)
     protect_all();
   unlock_access();
   return address;
 }
 
 // A program that others wrote seldom says more of it than that something else went wrong.
-static void tell_full(int device, size_t bytes) {
+static void warn_full(int device, size_t bytes) {
   static atomic_flag told = ATOMIC_FLAG_INIT;
   if (sim_config_is_program() && !atomic_flag_test_and_set(&told))
     fprintf(stderr,
@@ -258,13 +258,13 @@ static cudaError_t allocate(int device, void **pointer, size_t bytes, const void
   *pointer = NULL;
   if (bytes == 0)
     return cudaSuccess;
-  char *address = take(device, bytes);
+  char *address = take_bytes(device, bytes);
   if (address == NULL) { // memory may be on its way back: frees that are queued in streams
     sim_stream_drain(device);
-    address = take(device, bytes);
+    address = take_bytes(device, bytes);
   }
   if (address == NULL) {
-    tell_full(device, bytes);
+    warn_full(device, bytes);
     return cudaErrorMemoryAllocation;
   }
   SIM_COUNT(allocations, 1);

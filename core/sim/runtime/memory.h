@@ -28,7 +28,7 @@ cudaError_t sim_range_check(const void *address, size_t bytes);
 const char *sim_pointer_fault(const void *address, int device);
 
 // Device memory is accessible between the two; they nest, and threads may overlap. With guards off they do nothing. In the threads
-// mode it stays accessible after the last end until somebody settles: closing it after each of many operations would cost more than they.
+// mode it stays accessible after the last end until sim_access_settle: closing it after each operation would cost more than the operations.
 void sim_access_begin(void);
 void sim_access_end(void);
 void sim_access_settle(void); // host code goes on, or a worker has nothing to do

@@ -1,5 +1,5 @@
 // Pinned host memory, and managed memory, which is pinned memory here: ordinary memory on a list. Where an inspector is linked in it
-// lies behind the devices' memory, so that what kernels do to it is looked at as what they do to theirs.
+// comes after the devices' memory, so that the inspector sees accesses to it as those to device memory.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +49,13 @@ static cudaError_t unpin(void *pointer, bool owned, bool managed, cudaError_t ot
 
 // ---- allocations ----
 
-// sim.lock is held. A heap's pages cannot be used before somebody has asked for them.
+// sim.lock is held. A heap's pages cannot be used before they are opened.
 static bool open_pages(const struct sim_heap *heap) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   return mprotect(heap->base, (heap->reach + page - 1) / page * page, PROT_READ | PROT_WRITE) == 0;
 }
 
-static void *take(size_t bytes) {
+static void *allocate(size_t bytes) {
   void *memory = NULL;
   bool grown = false;
   if (sim_inspector == NULL)
@@ -70,7 +70,7 @@ static void *take(size_t bytes) {
   return memory;
 }
 
-static void give(void *memory) {
+static void deallocate(void *memory) {
   if (sim_inspector == NULL) {
     free(memory);
     return;
@@ -82,14 +82,14 @@ static void give(void *memory) {
 }
 
 cudaError_t sim_host_allocate(void **pointer, size_t bytes, bool managed, const void *caller) {
-  void *memory = take(bytes);
+  void *memory = allocate(bytes);
   if (memory == NULL)
     return cudaErrorMemoryAllocation;
   if (managed || sim_inspector)
     memset(memory, sim.config.zeroed ? 0 : 0xff, bytes);
   const cudaError_t error = sim_pin(memory, bytes, true, managed);
   if (error != cudaSuccess) {
-    give(memory);
+    deallocate(memory);
     return error;
   }
   SIM_NOTIFY(host_allocated, (memory, bytes, managed, caller));
@@ -100,7 +100,7 @@ cudaError_t sim_host_allocate(void **pointer, size_t bytes, bool managed, const 
 cudaError_t sim_host_free(void *pointer, bool managed) {
   const cudaError_t error = unpin(pointer, true, managed, cudaErrorInvalidValue);
   if (error == cudaSuccess)
-    give(pointer);
+    deallocate(pointer);
   return error;
 }
 

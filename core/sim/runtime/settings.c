@@ -1,4 +1,4 @@
-// What tunes a GPU: checked, kept where it can be asked for, and without effect.
+// Settings that tune a GPU: checked and stored, without effect here.
 #include "sim/base/sim.h"
 
 enum { LIMITS = cudaLimitPersistingL2CacheSize + 1 };

@@ -12,12 +12,12 @@
 
 // ---- activities ----
 
-static void (*_Atomic tell_queued)(const struct cudasim_activity *);
-static void (*_Atomic tell_ran)(const struct cudasim_activity *);
+static void (*_Atomic report_queued)(const struct cudasim_activity *);
+static void (*_Atomic report_ran)(const struct cudasim_activity *);
 
 static void node_queuing(struct sim_node *node, unsigned long long stream, const struct sim_node *first) {
   static atomic_ullong last;
-  if (atomic_load_explicit(&tell_queued, memory_order_relaxed) == NULL || node->work == NULL || !node->work->describe)
+  if (atomic_load_explicit(&report_queued, memory_order_relaxed) == NULL || node->work == NULL || !node->work->describe)
     return;
   struct cudasim_activity *activity = node->activity = sim_allocate(sizeof *activity);
   const unsigned long long id = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
@@ -29,17 +29,17 @@ static void node_queuing(struct sim_node *node, unsigned long long stream, const
                                         .begin = follows ? first->activity->begin : sim_now()};
   node->work->describe(node->work, activity);
   if (node->task)
-    sim_clock_tell(node, activity);
+    sim_clock_report_when_known(node, activity);
 }
 
 static void node_queued(struct sim_node *node, long long begin) {
-  void (*tell)(const struct cudasim_activity *) = atomic_load(&tell_queued);
-  if (node->activity == NULL || tell == NULL)
+  void (*report)(const struct cudasim_activity *) = atomic_load(&report_queued);
+  if (node->activity == NULL || report == NULL)
     return;
   struct cudasim_activity activity = *node->activity; // the node may be running
   activity.begin = begin ? begin : activity.begin;
   activity.end = sim_now();
-  tell(&activity);
+  report(&activity);
 }
 
 static void node_begins(struct sim_node *node) {
@@ -54,17 +54,17 @@ static void node_ends(struct sim_node *node) {
   struct cudasim_activity activity = *node->activity;
   activity.begin = node->began;
   activity.end = sim_now();
-  sim_trace_tell_ran(&activity);
+  sim_trace_report_ran(&activity);
 }
 
 static void node_destroyed(struct sim_node *node) {
   free(node->activity);
 }
 
-void sim_trace_tell_ran(const struct cudasim_activity *activity) {
-  void (*tell)(const struct cudasim_activity *) = atomic_load(&tell_ran);
-  if (tell)
-    tell(activity);
+void sim_trace_report_ran(const struct cudasim_activity *activity) {
+  void (*report)(const struct cudasim_activity *) = atomic_load(&report_ran);
+  if (report)
+    report(activity);
 }
 
 void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *)) {
@@ -73,8 +73,8 @@ void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(
                                            .node_begins = node_begins,
                                            .node_ends = node_ends,
                                            .node_destroyed = node_destroyed};
-  atomic_store(&tell_ran, ran);
-  atomic_store(&tell_queued, queued);
+  atomic_store(&report_ran, ran);
+  atomic_store(&report_queued, queued);
   if (sim_enter() == cudaSuccess) // the clock comes first
     sim_plugin_register(&plugin);
 }

@@ -5,6 +5,6 @@
 struct cudasim_activity;
 
 // Reports that the activity has run, with the times that it has.
-void sim_trace_tell_ran(const struct cudasim_activity *activity);
+void sim_trace_report_ran(const struct cudasim_activity *activity);
 
 #endif

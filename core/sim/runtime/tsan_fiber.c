@@ -59,7 +59,7 @@ static void *run_fiber(void *data) {
 }
 
 // The thread begins with the stream, not with its first operation: what the host does in between is not before it.
-static void start(struct sim_tsan_fiber *fiber) {
+static void start_thread(struct sim_tsan_fiber *fiber) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, run_fiber, fiber) != 0) {
     fprintf(stderr, "ferry: the simulated CUDA device cannot start a thread\n");
@@ -83,7 +83,7 @@ struct sim_tsan_fiber *sim_tsan_fiber_new(void) {
   fiber = sim_allocate(sizeof *fiber);
   *fiber = (struct sim_tsan_fiber){.arrived = PTHREAD_COND_INITIALIZER, .handle = __tsan_create_fiber(0)};
   __tsan_set_fiber_name(fiber->handle, "CUDA stream");
-  start(fiber);
+  start_thread(fiber);
   return fiber;
 }
 

@@ -13,13 +13,13 @@
 #include "sim/base/sim.h"
 #include "sim/runtime/node.h"
 
-// Under sim.lock. Of each component: its last node's time, and up to which one the host has waited for them.
+// Under sim.lock: for each component, the time of its last node, and up to which time the host has waited.
 static unsigned int *last, *host;
 static unsigned int components;
 static unsigned long unfinished, submitted, waits;
-// Asked for by who may hold sim.lock, or may not.
+// Read with or without sim.lock.
 static atomic_ulong epoch;
-static atomic_bool behind;
+static atomic_bool host_is_behind;
 
 static void lengthen(struct sim_vector_clock *clock, unsigned int count) {
   if (count <= clock->components)
@@ -51,7 +51,7 @@ static void join(struct sim_node *node, const struct sim_node *on) {
   clock->unknown |= on->held || (on->vector_clock && on->vector_clock->unknown);
 }
 
-// A component whose last node is ordered before this one; else a new one.
+// A component whose last node is ordered before this one, or else a new component.
 static unsigned int choose_component(const struct sim_vector_clock *clock) {
   for (unsigned int i = 0; i < components; i++)
     if ((i < clock->components ? clock->times[i] : 0) >= last[i])
@@ -62,7 +62,7 @@ static unsigned int choose_component(const struct sim_vector_clock *clock) {
   return components++;
 }
 
-// Of the others, what it waits for is looked at when it is submitted.
+// Dependencies that are not done are joined when the node is submitted.
 static void node_depends(struct sim_node *node, struct sim_node *on, bool done) {
   if (done)
     join(node, on);
@@ -78,7 +78,7 @@ static void node_submitted(struct sim_node *node) {
   clock->time = clock->times[clock->component] = ++last[clock->component];
   clock->submission = ++submitted;
   unfinished++;
-  atomic_store(&behind, true);
+  atomic_store(&host_is_behind, true);
 }
 
 static void node_completed(struct sim_node *node) {
@@ -100,7 +100,7 @@ static void host_joins(const struct sim_node *node) {
       host[i] = node->vector_clock->times[i];
   waits++;
   const bool knows_all = components == 0 || memcmp(host, last, components * sizeof *host) == 0;
-  atomic_store(&behind, !knows_all);
+  atomic_store(&host_is_behind, !knows_all);
   if (unfinished == 0 && knows_all)
     atomic_fetch_add(&epoch, 1);
   sim_unlock();
@@ -124,7 +124,7 @@ void sim_vector_clocks_start(void) {
 // ---- what the inspector asks ----
 
 bool sim_vector_clock_host_is_behind(void) {
-  return atomic_load(&behind);
+  return atomic_load(&host_is_behind);
 }
 
 unsigned long sim_vector_clock_of_host(struct sim_vector_clock *clock) {

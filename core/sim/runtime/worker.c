@@ -123,7 +123,7 @@ __attribute__((constructor)) static void register_stop(void) {
     __cxa_thread_atexit_impl(stop_first, NULL, &__dso_handle);
 }
 
-static void start(void) {
+static void start_workers(void) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -141,7 +141,7 @@ static void start(void) {
 void sim_worker_start(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (sim.config.mode == SIM_THREADS && !SIM_TSAN_FIBERS)
-    pthread_once(&once, start);
+    pthread_once(&once, start_workers);
 }
 
 void sim_worker_push(struct sim_node *node) {

@@ -169,7 +169,7 @@ static bool within(const struct cudasim_image *image, size_t x, size_t y, size_t
   return fits(x, bytes, image->pitch) && fits(y, rows, image->height);
 }
 
-static char *place(const struct cudasim_image *image, size_t x_bytes, size_t y) {
+static char *address_in(const struct cudasim_image *image, size_t x_bytes, size_t y) {
   return image->data + y * image->pitch + x_bytes;
 }
 
@@ -177,35 +177,35 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t x, size_t y, const 
                                      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
   if (dst == NULL || !within(&dst->image, x, y, width, height))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy2DAsync(place(&dst->image, x, y), dst->image.pitch, src, pitch, width, height, kind, stream);
+  return cudaMemcpy2DAsync(address_in(&dst->image, x, y), dst->image.pitch, src, pitch, width, height, kind, stream);
 }
 
 cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch, size_t width,
                                 size_t height, enum cudaMemcpyKind kind) {
   if (dst == NULL || !within(&dst->image, x, y, width, height))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy2D(place(&dst->image, x, y), dst->image.pitch, src, pitch, width, height, kind);
+  return cudaMemcpy2D(address_in(&dst->image, x, y), dst->image.pitch, src, pitch, width, height, kind);
 }
 
 cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
                                        size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
   if (src == NULL || !within(&src->image, x, y, width, height))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy2DAsync(dst, pitch, place(&src->image, x, y), src->image.pitch, width, height, kind, stream);
+  return cudaMemcpy2DAsync(dst, pitch, address_in(&src->image, x, y), src->image.pitch, width, height, kind, stream);
 }
 
 cudaError_t cudaMemcpy2DFromArray(void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
                                   size_t height, enum cudaMemcpyKind kind) {
   if (src == NULL || !within(&src->image, x, y, width, height))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy2D(dst, pitch, place(&src->image, x, y), src->image.pitch, width, height, kind);
+  return cudaMemcpy2D(dst, pitch, address_in(&src->image, x, y), src->image.pitch, width, height, kind);
 }
 
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t dst_x, size_t dst_y, cudaArray_const_t src, size_t src_x,
                                      size_t src_y, size_t width, size_t height, enum cudaMemcpyKind kind) {
   if (src == NULL || !within(&src->image, src_x, src_y, width, height))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy2DToArray(dst, dst_x, dst_y, place(&src->image, src_x, src_y), src->image.pitch, width, height,
+  return cudaMemcpy2DToArray(dst, dst_x, dst_y, address_in(&src->image, src_x, src_y), src->image.pitch, width, height,
                              kind);
 }
 
@@ -218,14 +218,14 @@ cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t x, size_t y, const void *s
                               enum cudaMemcpyKind kind) {
   if (dst == NULL || !bytes_within(&dst->image, x, y, bytes))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy(place(&dst->image, x, y), src, bytes, kind);
+  return cudaMemcpy(address_in(&dst->image, x, y), src, bytes, kind);
 }
 
 cudaError_t cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t x, size_t y, size_t bytes,
                                 enum cudaMemcpyKind kind) {
   if (src == NULL || !bytes_within(&src->image, x, y, bytes))
     return sim_fail(cudaErrorInvalidValue);
-  return cudaMemcpy(dst, place(&src->image, x, y), bytes, kind);
+  return cudaMemcpy(dst, address_in(&src->image, x, y), bytes, kind);
 }
 
 // One side of a copy of slices: where it begins, and the bytes from row to row and from slice to slice.

@@ -33,6 +33,12 @@ static int leave_at_once(void) {
   exit(7);
 }
 
+// Of 16 bytes: with a guard page after them they end at its beginning, 4080 bytes into a page; else they begin at a multiple of 256.
+static int ask_for_alignment(void) {
+  void *memory;
+  return cudaMalloc(&memory, 16) == cudaSuccess ? (int)(-(uintptr_t)memory % 256) : 200;
+}
+
 typedef struct Start {
   const char *variable, *value;
   int (*ask)(void);
@@ -40,10 +46,10 @@ typedef struct Start {
 
 static int start_asking(void *context) {
   static const char *const all[] = {
-      "FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER", "FERRY_SIM_MEMORY_MB", "FERRY_SIM_THREADS",
-      "FERRY_SIM_GUARD",   "FERRY_SIM_CHECK", "FERRY_SIM_GPU",   "FERRY_SIM_BLOCKS",    "FERRY_SIM_EDGE",
-      "FERRY_SIM_WEAK",    "FERRY_SIM_AHEAD", "FERRY_SIM_POLLS", "FERRY_SIM_DELAYS",    "FERRY_SIM_WATCHDOG",
-      "FERRY_SIM_SECONDS", "FERRY_SIM_COUNT"};
+      "FERRY_SIM_DEVICES", "FERRY_SIM_MODE",  "FERRY_SIM_ORDER",      "FERRY_SIM_MEMORY_MB",   "FERRY_SIM_THREADS",
+      "FERRY_SIM_GUARD",   "FERRY_SIM_CHECK", "FERRY_SIM_GPU",        "FERRY_SIM_BLOCKS",      "FERRY_SIM_EDGE",
+      "FERRY_SIM_WEAK",    "FERRY_SIM_AHEAD", "FERRY_SIM_POLLS",      "FERRY_SIM_DELAYS",      "FERRY_SIM_WATCHDOG",
+      "FERRY_SIM_SECONDS", "FERRY_SIM_COUNT", "FERRY_SIM_GUARD_PAGE", "FERRY_SIM_STORE_BUFFER"};
   const Start *start = context;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     unsetenv(all[i]);
@@ -69,6 +75,17 @@ static void good_values_are_obeyed(void **state) {
   assert_int_equal(run_with("FERRY_SIM_ORDER", "random:12", ask_for_devices), 2);
   assert_int_equal(run_with("FERRY_SIM_WATCHDOG", "0", ask_for_devices), 2);
   assert_int_equal(run_with("FERRY_SIM_SECONDS", "3", ask_for_devices), 2);
+  assert_int_equal(run_with("FERRY_SIM_GUARD_PAGE", "after", ask_for_alignment), 16);
+  assert_int_equal(run_with("FERRY_SIM_GUARD_PAGE", "none", ask_for_alignment), 0);
+  assert_int_equal(run_with("FERRY_SIM_STORE_BUFFER", "shared", ask_for_devices), 2);
+}
+
+// For one release.
+static void deprecated_aliases_are_obeyed(void **state) {
+  (void)state;
+  assert_int_equal(run_with("FERRY_SIM_EDGE", "behind", ask_for_alignment), 16);
+  assert_int_equal(run_with("FERRY_SIM_EDGE", "none", ask_for_alignment), 0);
+  assert_int_equal(run_with("FERRY_SIM_WEAK", "within", ask_for_devices), 2);
 }
 
 static void expect_refused(const char *variable, const char *value, const char *allowed) {
@@ -85,7 +102,9 @@ static void bad_values_are_refused(void **state) {
   expect_refused("FERRY_SIM_DEVICES", "2x", "a whole number from 1 to 16");
   expect_refused("FERRY_SIM_MODE", "fast", "threads, lazy or sync");
   expect_refused("FERRY_SIM_BLOCKS", "up", "ascending, descending, random or random:SEED");
-  expect_refused("FERRY_SIM_EDGE", "yes", "none, behind or before");
+  expect_refused("FERRY_SIM_GUARD_PAGE", "behind", "none, after or before");
+  expect_refused("FERRY_SIM_EDGE", "after", "none, behind or before");
+  expect_refused("FERRY_SIM_STORE_BUFFER", "within", "none, shared, global or both");
   expect_refused("FERRY_SIM_WEAK", "1", "none, within, between or both");
   expect_refused("FERRY_SIM_ORDER", "random:", "ascending, descending, random or random:SEED");
   expect_refused("FERRY_SIM_MEMORY_MB", "-1", "a whole number from 1 to 1048576");
@@ -135,6 +154,7 @@ static void a_program_may_exit_with_work_queued(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(good_values_are_obeyed),
+      cmocka_unit_test(deprecated_aliases_are_obeyed),
       cmocka_unit_test(bad_values_are_refused),
       cmocka_unit_test(a_gpu_can_be_played),
       cmocka_unit_test(a_program_may_exit_with_work_queued),

@@ -1,7 +1,7 @@
 // The settings by which programs are judged: each shows what a simulator's fixed order hides, in every run.
 // sim only: it asks the simulator for what a GPU leaves open
-// run: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=behind FERRY_SIM_BLOCKS=descending FERRY_SIM_WEAK=both FERRY_SIM_AHEAD=1 FERRY_SIM_POLLS=3
-// run check: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=behind FERRY_SIM_BLOCKS=descending FERRY_SIM_WEAK=both FERRY_SIM_AHEAD=1 FERRY_SIM_POLLS=3 FERRY_SIM_ORDER=random:5
+// run: FERRY_SIM_MODE=lazy FERRY_SIM_GUARD_PAGE=after FERRY_SIM_BLOCKS=descending FERRY_SIM_STORE_BUFFER=both FERRY_SIM_AHEAD=1 FERRY_SIM_POLLS=3
+// run check: FERRY_SIM_MODE=lazy FERRY_SIM_GUARD_PAGE=after FERRY_SIM_BLOCKS=descending FERRY_SIM_STORE_BUFFER=both FERRY_SIM_AHEAD=1 FERRY_SIM_POLLS=3 FERRY_SIM_ORDER=random:5
 #define CUDASIM_JUDGED
 #include <cuda_runtime.h>
 

@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <vector>
-#ifdef CUDASIM_BESIDE
+#ifdef CUDASIM_DUAL_VERSION
 enum { IS_PLAIN = 1 };
 #else
 enum { IS_PLAIN = 0 };

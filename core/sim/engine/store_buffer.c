@@ -1,5 +1,5 @@
-// Weakly ordered memory: copies of what there was, compared byte by byte with what is there now.
-#include "sim/engine/weak.h"
+// Store buffering, done by copies of memory that are compared byte by byte with the memory itself.
+#include "sim/engine/store_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sim/base/sim.h"
 
 enum { MAX_SHARED = 64, CHUNK = 256 };
-enum { WEAK_WORK = 128 << 20 }; // bytes compared in a launch, for each of the two kinds
+enum { MAX_COMPARED_BYTES = 128 << 20 }; // bytes compared in a launch, for each of the two kinds
 
 // Shared memory. `base` is what every thread sees at the beginning of a stretch, `merged` has what they wrote since.
 struct shared_view {
@@ -34,7 +34,7 @@ static __thread unsigned int version, seen; // of `published`
 // ---- differences -----------------------------------------------------------------------------------------------------------------
 
 // Where live differs from base, `one` and `other` (may be NULL) take what is there. True: it did somewhere.
-static bool take_differences(const char *live, const char *base, size_t bytes, char *one, char *other) {
+static bool copy_differences(const char *live, const char *base, size_t bytes, char *one, char *other) {
   bool any = false;
   for (size_t at = 0; at < bytes; at += CHUNK) {
     const size_t end = bytes - at < CHUNK ? bytes : at + CHUNK;
@@ -53,8 +53,9 @@ static bool take_differences(const char *live, const char *base, size_t bytes, c
 
 // ---- shared memory ---------------------------------------------------------------------------------------------------------------
 
-void sim_weak_add_shared(char *live, size_t bytes) {
-  if (!active || !(sim.config.weak & SIM_WEAK_WITHIN) || work > WEAK_WORK || shared_count == MAX_SHARED || bytes == 0)
+void sim_store_buffer_add_shared(char *live, size_t bytes) {
+  if (!active || !(sim.config.store_buffer & SIM_BUFFER_SHARED) || work > MAX_COMPARED_BYTES ||
+      shared_count == MAX_SHARED || bytes == 0)
     return;
   struct shared_view *view = &shared[shared_count++];
   *view = (struct shared_view){.live = live, .bytes = bytes, .base = sim_allocate(2 * bytes)};
@@ -63,22 +64,22 @@ void sim_weak_add_shared(char *live, size_t bytes) {
   memcpy(view->merged, live, bytes);
 }
 
-void sim_weak_forget_shared(void) {
+void sim_store_buffer_forget_shared(void) {
   for (int i = 0; i < shared_count; i++)
     free(shared[i].base);
   shared_count = 0;
 }
 
-void sim_weak_thread_stops(void) {
+void sim_store_buffer_thread_stops(void) {
   for (int i = 0; i < shared_count; i++) {
     const struct shared_view *view = &shared[i];
     work += view->bytes;
-    if (take_differences(view->live, view->base, view->bytes, view->merged, NULL))
+    if (copy_differences(view->live, view->base, view->bytes, view->merged, NULL))
       memcpy(view->live, view->base, view->bytes);
   }
 }
 
-void sim_weak_barrier(void) {
+void sim_store_buffer_barrier(void) {
   for (int i = 0; i < shared_count; i++) {
     memcpy(shared[i].base, shared[i].merged, shared[i].bytes);
     memcpy(shared[i].live, shared[i].merged, shared[i].bytes);
@@ -105,11 +106,12 @@ static void copy_piece(struct global_view *view, const struct sim_piece *piece) 
     memcpy(view->start + (size_t)copy * bytes, view->live, bytes);
 }
 
-void sim_weak_launch_begin(const struct cudasim_launch_request *request, int device, unsigned int blocks) {
-  active = sim.config.weak && request->judged && sim.config.mode != SIM_THREADS;
+void sim_store_buffer_launch_begin(const struct cudasim_launch_request *request, int device, unsigned int blocks) {
+  active = sim.config.store_buffer && request->judged && sim.config.mode != SIM_THREADS;
   work = 0;
   const struct sim_heap *heap = &sim.device[device].heap;
-  if (!active || !(sim.config.weak & SIM_WEAK_BETWEEN) || blocks < 2 || live_bytes(heap) > WEAK_WORK / blocks)
+  if (!active || !(sim.config.store_buffer & SIM_BUFFER_GLOBAL) || blocks < 2 ||
+      live_bytes(heap) > MAX_COMPARED_BYTES / blocks)
     return;
   globals = sim_allocate(heap->count * sizeof *globals);
   for (size_t i = 0; i < heap->count; i++)
@@ -117,7 +119,7 @@ void sim_weak_launch_begin(const struct cudasim_launch_request *request, int dev
       copy_piece(&globals[global_count++], &heap->pieces[i]);
 }
 
-void sim_weak_launch_end(void) {
+void sim_store_buffer_launch_end(void) {
   for (size_t i = 0; i < global_count; i++) {
     memcpy(globals[i].live, globals[i].last, globals[i].bytes);
     free(globals[i].start);
@@ -128,22 +130,22 @@ void sim_weak_launch_end(void) {
   active = false;
 }
 
-void sim_weak_block_begin(void) {
+void sim_store_buffer_block_begin(void) {
   seen = 0;
   version = version ? version : 1;
   changed = false;
 }
 
-void sim_weak_block_end(void) {
+void sim_store_buffer_block_end(void) {
   for (size_t i = 0; i < global_count; i++) {
     struct global_view *view = &globals[i];
-    const bool wrote = take_differences(view->live, view->base, view->bytes, view->last, NULL);
+    const bool wrote = copy_differences(view->live, view->base, view->bytes, view->last, NULL);
     if (wrote || changed)
       memcpy(view->live, view->start, view->bytes);
     if (changed)
       memcpy(view->base, view->start, view->bytes);
   }
-  sim_weak_forget_shared();
+  sim_store_buffer_forget_shared();
 }
 
 static void fetch_bytes(struct global_view *view, size_t begin, size_t end) {
@@ -174,7 +176,7 @@ static void publish_global(void) {
   bool any = false;
   for (size_t i = 0; i < global_count; i++) {
     struct global_view *view = &globals[i];
-    if (!take_differences(view->live, view->base, view->bytes, view->last, view->published))
+    if (!copy_differences(view->live, view->base, view->bytes, view->last, view->published))
       continue;
     any = changed = true;
     memcpy(view->base, view->live, view->bytes);
@@ -184,12 +186,12 @@ static void publish_global(void) {
   fetch();
 }
 
-void sim_weak_publish(bool to_other_blocks) {
+void sim_store_buffer_publish(bool to_other_blocks) {
   for (int i = 0; i < shared_count; i++) {
     const struct shared_view *view = &shared[i];
     work += view->bytes;
-    if (take_differences(view->live, view->base, view->bytes, view->merged, NULL))
-      take_differences(view->live, view->base, view->bytes, view->base, NULL);
+    if (copy_differences(view->live, view->base, view->bytes, view->merged, NULL))
+      copy_differences(view->live, view->base, view->bytes, view->base, NULL);
   }
   if (to_other_blocks && global_count > 0)
     publish_global();

@@ -1,7 +1,7 @@
-// FERRY_SIM_EDGE: an inaccessible page on one side of each allocation, where even a read is an error that names the element.
+// FERRY_SIM_GUARD_PAGE: an inaccessible page on one side of each allocation, where even a read is an error that names the element.
 // sim only: on a GPU such a read goes unseen
-// run check: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=behind
-// run: FERRY_SIM_MODE=lazy FERRY_SIM_EDGE=before
+// run check: FERRY_SIM_MODE=lazy FERRY_SIM_GUARD_PAGE=after
+// run: FERRY_SIM_MODE=lazy FERRY_SIM_GUARD_PAGE=before
 #define CUDASIM_JUDGED
 #include <cuda_runtime.h>
 
@@ -19,7 +19,7 @@ __global__ void shift(int *out, const int *x, int by) {
 
 static void a_read_beyond_the_edge_is_an_error(void **state) {
   (void)state;
-  const bool behind = strcmp(getenv("FERRY_SIM_EDGE"), "behind") == 0;
+  const bool behind = strcmp(getenv("FERRY_SIM_GUARD_PAGE"), "after") == 0;
 #ifdef CUDASIM_STATIC_SHARED
   if (behind) {
     print_message("the address sanitizer ends the program first\n");
