@@ -1,5 +1,5 @@
-// First-fit allocation (D. Knuth, "The Art of Computer Programming", vol. 1, section 2.5) in a sorted array of pieces; sorted arrays of
-// address ranges.
+// First-fit allocation (D. Knuth, "The Art of Computer Programming", vol. 1, section 2.5) in a sorted array of pieces;
+// sorted arrays of address ranges.
 #include "sim/base/heap.h"
 
 #include <stdint.h>

@@ -1,12 +1,13 @@
-// The simulator's one plugin interface. An observer (the inspector, the modelled clock, vector clocks, traces, counts) fills in a struct
-// sim_plugin and registers it. The simulator calls SIM_NOTIFY at each event, which costs a load and a branch without a plugin. (The model is Oclgrind's class Plugin.)
+// The simulator's one plugin interface. An observer (the inspector, the modelled clock, vector clocks, traces, counts)
+// fills in a struct sim_plugin and registers it. The simulator calls SIM_NOTIFY at each event, which costs a load and
+// a branch without a plugin. (The model is Oclgrind's class Plugin.)
 //
-// Two things stand outside, for reasons:
-// - The events within a block (block_begin to faulted) come millions of times a second, and what launch_begin and block_begin return
-//   decides how a block runs. One plugin at most has them, `sim_inspector`; it is called directly.
-// - The thread sanitizer's annotations (runtime/tsan_fiber.h, base/tsan.h). A fiber of the sanitizer does not observe the execution
-//   of an operation but executes it, on a thread of its own; and a release before a reference count drops only counts if no other atomic
-//   operation comes between the two. Other builds contain none of it.
+// Two things are exceptions:
+// - The events within a block (block_begin to faulted) come millions of times a second, and the results of launch_begin
+//   and block_begin decide how a block runs. At most one plugin has them, `sim_inspector`; it is called directly.
+// - The thread sanitizer (runtime/tsan_fiber.h, base/tsan.h) is no plugin. Its fibers do not observe operations but
+//   execute them, on threads of their own, and its annotation of a reference count must come directly before the
+//   count's atomic operation. Other builds contain none of it.
 #ifndef SIM_PLUGIN_H
 #define SIM_PLUGIN_H
 
@@ -36,8 +37,9 @@ struct sim_plugin {
   void (*work_created)(struct sim_work *work, int device);
   // A call other than those that queue one node: it launches a graph, or has a stream wait for an event.
   void (*call_made)(bool queues_work);
-  // The call is about to queue the node in the stream with this handle (0: the device's legacy stream). `first`: of a call that queues
-  // several nodes, and makes itself known by call_made, the first of them (perhaps this one); else NULL.
+  // The call is about to queue the node in the stream with this handle (0: the device's legacy stream). `first`: of a
+  // call that queues several nodes, and makes itself known by call_made, the first of them (perhaps this one); else
+  // NULL.
   void (*node_queuing)(struct sim_node *node, unsigned long long stream, const struct sim_node *first);
   // The call, which began at `begin` (nanoseconds; 0: at node_queuing), has queued it. The node may have run.
   void (*node_queued)(struct sim_node *node, long long begin);
@@ -85,17 +87,18 @@ struct sim_plugin {
   void (*fence)(bool of_block);
   void (*synchronizes)(const void *object,
                        bool releases); // the running thread, with those that come to the same object
-  // The running thread has queued an asynchronous copy to `to`. A commit ends a group of copies; a wait is for all groups but the last
-  // `prior` ones.
+  // The running thread has queued an asynchronous copy to `to`. A commit ends a group of copies; a wait is for all
+  // groups but the last `prior` ones.
   void (*async_write)(const void *to, size_t bytes, const void *caller);
   void (*async_commit)(void);
   void (*async_wait)(size_t prior);
-  // Thread 0 of the block has come to the launch's grid.sync() number `number`, or continues after it; the other threads of the block wait.
+  // Thread 0 of the block has come to the launch's grid.sync() number `number`, or continues after it; the other
+  // threads of the block wait.
   void (*grid_barrier)(unsigned int number, bool arrives);
   void (*pause)(bool begins); // a thread that polls lets others run meanwhile
 
-  // The block is given up. A thread waits at file:line, at a barrier or, `of_warp`, in a function of its warp; another elsewhere, or it
-  // has returned (other_file is NULL).
+  // The block is given up. A thread waits at file:line, at a barrier or, `of_warp`, in a function of its warp; another
+  // elsewhere, or it has returned (other_file is NULL).
   void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line,
                     bool of_warp);
   void (*livelocked)(void); // no thread of the block changes the memory that the running thread polls
@@ -153,8 +156,8 @@ static inline const struct sim_plugin *sim_plugin_at(int i) {
 // Has operations carry vector clocks (runtime/vector_clock.c). Before the first operation; without it they have none.
 void sim_vector_clocks_start(void);
 
-// The vector clock of an operation (runtime/vector_clock.c): of each component below `components`, the operations up to times[component]
-// are ordered before it. It is itself the operation `time` of `component`, and `times` says so.
+// The vector clock of an operation (runtime/vector_clock.c): of each component below `components`, the operations up
+// to times[component] are ordered before it. It is itself the operation `time` of `component`, and `times` says so.
 struct sim_vector_clock {
   unsigned int component, time, components, *times;
   unsigned long submission; // an operation submitted later has a higher one

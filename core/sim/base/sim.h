@@ -72,10 +72,10 @@ void sim_unlock(void);
 #define SIM_COUNT(counter, amount)                                                                                     \
   ((void)atomic_fetch_add_explicit(&sim.counters.counter, amount, memory_order_relaxed))
 
-// Count one of sim.counters that stands for work of a device's own, and a copy, and tell the observer.
+// Count a kernel (in one of sim.counters) or a copy, and notify plugins.
 void sim_count_kernel(atomic_ullong *counter);
 void sim_count_copy(enum cudaMemcpyKind kind, size_t bytes, bool within_device);
-void sim_count_quietly(bool quietly); // on this thread, from now on without telling it
+void sim_count_quietly(bool quietly); // true: on this thread, without notifying plugins
 
 long long sim_now(void); // nanoseconds of CLOCK_MONOTONIC
 

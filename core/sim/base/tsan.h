@@ -1,4 +1,5 @@
-// The thread sanitizer's two annotations, for builds with -DCUDASIM_TSAN: the simulator is not instrumented there. Elsewhere nothing.
+// The thread sanitizer's two annotations, for builds with -DCUDASIM_TSAN: the simulator is not instrumented there.
+// Other builds do nothing.
 #ifndef SIM_TSAN_H
 #define SIM_TSAN_H
 

@@ -1,5 +1,5 @@
-// Work: something to do, such as a launch, a copy or a fill; and how a work that is spread over several worker threads asks for them
-// (runtime/worker.c).
+// Work: something to do, such as a launch, a copy or a fill; and how a work that is spread over several worker threads
+// asks for them (runtime/worker.c).
 #ifndef SIM_WORK_H
 #define SIM_WORK_H
 
@@ -15,17 +15,17 @@ struct sim_cost;
 struct sim_work {
   atomic_int references;
   void (*describe)(const struct sim_work *work,
-                   struct cudasim_activity *activity); // kind, name, sizes; NULL: not told of
+                   struct cudasim_activity *activity); // kind, name, sizes; NULL: it is not traced
   cudaError_t (*run)(struct sim_work *work);
   bool on_any_thread;                         // a host thread that waits for it may run it itself
   const void *caller;                         // the caller of the API function that made it; NULL: unknown
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
   void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
-  struct sim_cost *price;                                           // what that said
+  struct sim_cost *price;                                           // its result
 };
 
-// Who called the function of CUDA, cuBLAS or cuFFT that runs on this thread: each begins with this.
+// The caller of the CUDA, cuBLAS or cuFFT function that runs on this thread. Each such function begins with SIM_CALLED().
 extern __thread const void *sim_api_caller;
 #define SIM_CALLED() (sim_api_caller = __builtin_return_address(0))
 
@@ -34,7 +34,7 @@ void *sim_work_new(size_t size, cudaError_t (*run)(struct sim_work *), void (*de
 struct sim_work *sim_work_retain(struct sim_work *work);
 void sim_work_release(struct sim_work *work);
 
-// Runs `help(data)` on up to `count` workers that have nothing else to do, some time from now; on how many.
+// Has up to `count` idle workers call `help(data)` later. Returns how many will.
 struct sim_helper {
   void (*help)(void *data);
   void *data;

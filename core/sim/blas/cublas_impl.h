@@ -35,8 +35,8 @@ bool sim_cublas_run_gemm(const struct sim_gemm *gemm);
 // The bytes from a matrix's (or batch's) first element to its last.
 size_t sim_cublas_reach(const struct sim_matrix *matrix, int rows, int columns, int count);
 
-// An inspector is told what a function reads, before it does, and what it has written: of each column of a matrix its rows, and of a
-// vector its elements, whatever lies between.
+// An inspector is told what a function reads, before it does, and what it has written: of each column of a matrix its
+// rows, and of a vector its elements, whatever lies between.
 void sim_cublas_reads(const struct sim_matrix *matrix, int rows, int columns, int count);
 void sim_cublas_wrote(const struct sim_matrix *matrix, int rows, int columns, int count);
 

@@ -1,4 +1,5 @@
-// Running one block: its index in the grid, faults, the checks of judged kernels, and the inspector. block_threads.c runs its threads.
+// Running one block: its index in the grid, faults, the checks of judged kernels, and the inspector. block_threads.c
+// runs its threads.
 #include "sim/engine/block_internal.h"
 
 #include <limits.h>
@@ -116,8 +117,8 @@ static void set_place(struct sim_executor *e, unsigned int index) {
   blockIdx = place_in_grid(e->launch->grid, index);
 }
 
-// Runs the block again thread by thread to find which thread used the address: the loop ran the threads together, perhaps in vectors. The
-// device is lost in any case, so doing some of the work twice does no harm.
+// Runs the block again thread by thread to find which thread used the address: the loop ran the threads together,
+// perhaps in vectors. The device is lost in any case, so doing some of the work twice does no harm.
 static void run_on_fibers(struct sim_executor *e) {
   reset_block(e);
   e->on_fibers = true;

@@ -12,11 +12,11 @@ enum { SIM_MAX_BLOCK_THREADS = 1024, SIM_MAX_SHARED_BYTES = 232448 };
 // keeps of the launch, or NULL.
 cudaError_t sim_block_run(const struct cudasim_launch_request *launch, unsigned int index, void *inspection);
 
-// The same for this block and, where they are one wide block to the kernel, up to `most` blocks from it on.
+// The same for up to `most` blocks from this one on, if the kernel can coarsen them into one wide block.
 struct sim_blocks_ran {
   cudaError_t error;
   unsigned int count; // how many ran
-  bool independent;   // cu2cpp has seen that they wait for no other block
+  bool independent;   // cu2cpp has proved that they wait for no other block
 };
 struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch, unsigned int index, unsigned int most,
                                      void *inspection);
@@ -24,15 +24,15 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
 // True on a thread that runs a kernel's block at this moment.
 bool sim_block_running(void);
 
-// True when the address is of the running thread's stack, which reaches it now; called by the signal handler.
+// Grows the running thread's stack if the address is of its inaccessible part: true. Called by the signal handler.
 bool sim_block_grows_stack(const void *address);
 
-// Gives the running block up: what it has launched has failed, and said why.
+// Gives the running block up, because a launch of its own has failed and has been reported.
 _Noreturn void sim_block_fail(cudaError_t error);
 
-// Reports an access by the running kernel that cannot be, and gives the block up with cudaErrorIllegalAddress or
-// cudaErrorMisalignedAddress, or whatever else an instruction did (cudaErrorLaunchFailure); called by the signal handler. "reads" or "writes" is what it `does`; `what` is said of an illegal
-// address that is near no array with a name, and of each that is misaligned.
+// Reports a fault of the running kernel and gives the block up with `error`: cudaErrorIllegalAddress,
+// cudaErrorMisalignedAddress, or cudaErrorLaunchFailure for any other instruction. Called by the signal handler. `does` is
+// "reads" or "writes". `what` describes an illegal address that is near no named array, and each misaligned one.
 struct sim_fault {
   const void *address;
   const char *does, *what;

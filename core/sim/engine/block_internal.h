@@ -1,4 +1,5 @@
-// The state of a running block, shared by block.c, block_threads.c, block_barrier.c, block_order.c, warp.c and report.c (what went wrong).
+// The state of a running block, shared by block.c, block_threads.c, block_barrier.c, block_order.c, warp.c and
+// report.c (what went wrong).
 #ifndef SIM_BLOCK_INTERNAL_H
 #define SIM_BLOCK_INTERNAL_H
 
@@ -16,8 +17,8 @@ enum { SIM_WARP_THREADS = 32, SIM_MAX_WARPS = SIM_MAX_BLOCK_THREADS / SIM_WARP_T
 
 enum sim_thread_state { SIM_UNSTARTED, SIM_READY, SIM_RUNNING, SIM_AT_BARRIER, SIM_AT_WARP, SIM_CONVERGING, SIM_DONE };
 
-// The lanes of a collective warp operation with one mask. Two buffers: lanes may arrive at the next collective before all have read the
-// values of this one.
+// The lanes of a collective warp operation with one mask. Two buffers: lanes may arrive at the next collective before
+// all have read the values of this one.
 struct sim_warp_group {
   unsigned int mask, arrived;
   int buffer, unread; // unread: lanes that have been woken and not come to their values yet
@@ -134,9 +135,9 @@ static inline void sim_track(struct sim_executor *e) {
 }
 _Noreturn void sim_give_up(struct sim_executor *e, cudaError_t error);
 
-// A critical section: its code holds a lock or changes what outlives the block, so the watchdog's signal must not leave it by a long
-// jump. What the signal asks for is done when the section ends, which may end the block. Sections nest. `from` is where in the kernel
-// the call comes from, or NULL.
+// A critical section: its code holds a lock or changes what outlives the block, so the watchdog's signal must not
+// leave it by a long jump. What the signal asks for is done when the section ends, which may end the block. Sections
+// nest. `from` is where in the kernel the call comes from, or NULL.
 static inline void sim_critical_begin(struct sim_executor *e, const void *from) {
   if (e->critical++ == 0)
     e->critical_from = from;

@@ -4,8 +4,8 @@
 // has to wait, it stays on its stack where it is, and a fiber goes on with the threads that have not begun. So a kernel
 // without barriers never leaves the native stack, and a block of n threads needs at most n - 1 fibers.
 
-// A block is given up by a long jump from a fiber's stack to the native one. With _FORTIFY_SOURCE, which some systems' compilers define,
-// glibc takes a jump to another stack for a mistake and ends the program.
+// A block is given up by a long jump from a fiber's stack to the native one. With _FORTIFY_SOURCE, which some systems'
+// compilers define, glibc takes a jump to another stack for a mistake and ends the program.
 #undef _FORTIFY_SOURCE
 
 #include "sim/engine/block_internal.h"
@@ -359,8 +359,8 @@ static void forget_fibers(struct sim_executor *e) {
   }
 }
 
-// True if the block runs as one loop, which the compiler sees whole. Indices in the grid must be ints then, and no plugin may observe single
-// threads.
+// True if the block runs as one loop, which the compiler sees whole. Indices in the grid must be ints then, and no
+// plugin may observe single threads.
 static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
   const bool looked_at = e->inspected || (sim_inspects_all && e->launch->inspected) || e->on_fibers ||
@@ -381,8 +381,8 @@ bool sim_loops_begin(unsigned int origin) {
   return true;
 }
 
-// The instrumented loops cannot run this block, which has done nothing yet: it starts again on fibers. The inspector forgets what it was
-// notified of.
+// The instrumented loops cannot run this block, which has done nothing yet: it starts again on fibers. The inspector
+// forgets what it was notified of.
 void cudasim_inspect_on_fibers(void) {
   cudasim_run_as_loop = CUDASIM_LOOP_NO;
   if (sim_executor->inspected)

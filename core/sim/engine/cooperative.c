@@ -1,5 +1,5 @@
-// A cooperative launch: every block runs on a thread of its own, and grid.sync() is a barrier of these threads between two
-// barriers of the block.
+// Cooperative launches: every block runs on its own operating-system thread. grid.sync() is a barrier of these threads
+// between two barriers of the block.
 #include "sim/engine/cooperative.h"
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ cudaError_t sim_cooperative_run(const struct cudasim_launch_request *request, un
   if (sim_inspector)
     grid.inspection = sim_inspector->launch_begin(request, blocks);
   bool good = true;
-  pthread_mutex_lock(&grid.lock); // none comes to the barrier before all are there
+  pthread_mutex_lock(&grid.lock); // no block reaches the barrier before all threads have started
   for (unsigned int i = 0; i < blocks; i++) {
     members[i] = (struct member){.grid = &grid, .block = i};
     members[i].started = good && pthread_create(&members[i].thread, NULL, run_member, &members[i]) == 0;

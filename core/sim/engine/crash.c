@@ -1,5 +1,5 @@
-// Where a program crashed. addr2line, in a process of its own, says what an address stands for, and this reads that line by line; where
-// it is not installed, the addresses have to do.
+// Where a program crashed. addr2line, in a process of its own, says what an address stands for, and this reads that
+// line by line; where it is not installed, the addresses have to do.
 #include "sim/engine/crash.h"
 
 #include <execinfo.h>
@@ -76,7 +76,8 @@ static void to_hex(const void *address, char text[DIGITS]) {
 
 // ---- a line of addr2line's: "function at path:12" ----
 
-// What it became part of follows, with this before it. Of the innermost addr2line has the name of the function that is in the program.
+// What it became part of follows, with this before it. Of the innermost addr2line has the name of the function that is
+// in the program.
 static const char inlined[] = " (inlined by) ";
 
 struct printed {

@@ -3,8 +3,8 @@
 #ifndef SIM_CRASH_H
 #define SIM_CRASH_H
 
-// Says where a program that ends by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT was, in a kernel also which thread of the grid. A handler
-// that is there stays. Any thread; once.
+// Says where a program that ends by SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT was, in a kernel also which thread of
+// the grid. A handler that is there stays. Any thread; once.
 void sim_crash_init(void);
 
 // After a fault at `pc`: the call stack with its lines, and the innermost one's text. NULL: from the caller on.

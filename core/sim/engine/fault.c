@@ -56,7 +56,7 @@ static void unblock(void) {
   pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
-// A processor that faults for another reason than the page names no address: x86-64 where a vector's is not aligned.
+// If the fault is not due to a page, the processor names no address: on x86-64, a misaligned vector access.
 static _Noreturn void kernel_fault(const void *address, const void *pc, const char *does, bool named) {
   const char *what = "neither device nor pinned memory";
   if (!named)
@@ -69,7 +69,7 @@ static _Noreturn void kernel_fault(const void *address, const void *pc, const ch
   sim_block_fault((struct sim_fault){address, does, what, cudaErrorIllegalAddress, pc});
 }
 
-// A GPU goes on, with a result that is undefined; this processor cannot.
+// On a GPU the result is undefined and the kernel continues; this processor cannot.
 _Noreturn void sim_divided(const void *context) {
   const char *what = "integer division by zero, whose result is undefined on a GPU,";
   sigset_t signals;

@@ -12,8 +12,8 @@ void sim_fault_prepare_thread(void);
 // A kernel's integer division by zero; `context` is a signal handler's third argument.
 _Noreturn void sim_divided(const void *context);
 
-// An access through a pointer whose type needs another alignment (a power of two): a GPU ends the kernel there, most processors do
-// not. On the host nothing happens.
+// An access through a pointer that is not aligned as its type needs (a power of two). A GPU ends the kernel there, most
+// processors do not. Does nothing on the host.
 void sim_misaligned(const void *address, unsigned int alignment, bool writes);
 
 #endif

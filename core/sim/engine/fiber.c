@@ -10,9 +10,9 @@
 
 #include "sim/engine/sanitizer.h"
 
-// A GPU's thread has up to 512 KiB of local memory for its arrays and calls. At first the upper part of a stack is accessible, which is
-// enough for most kernels; sim_fiber_grow adds what a thread comes to. So 1024 stacks count little where a system limits a process's
-// data (RLIMIT_DATA, strict overcommit).
+// A GPU's thread has up to 512 KiB of local memory for its arrays and calls. At first the upper part of a stack is
+// accessible, which is enough for most kernels; sim_fiber_grow adds what a thread comes to. So 1024 stacks count
+// little where a system limits a process's data (RLIMIT_DATA, strict overcommit).
 #if defined(SIM_ASAN) || defined(CUDASIM_TSAN)
 enum { OPEN_BYTES = 256 << 10 };
 #else

@@ -69,8 +69,8 @@ void sim_fiber_before_jump(const struct sim_fiber *to);
 // Where fibers begin; never returns. In block.c.
 void sim_fiber_entry(void);
 
-// Makes the stack accessible from the address on. False: it is no address of this stack's that was not accessible, or the system gives
-// no memory. Called by the handler of SIGSEGV.
+// Makes the stack accessible from the address on. False: it is no address of this stack's that was not accessible, or
+// the system gives no memory. Called by the handler of SIGSEGV.
 bool sim_fiber_grow(struct sim_fiber *fiber, const void *address);
 
 // Whether an inaccessible address belongs to the stack or its guard.

@@ -38,7 +38,8 @@ static void release_run(struct grid_run *run) {
 
 static __thread struct grid_run *current_run;
 
-// Which block runs as the `turn`-th one. Random: turn * step + shift modulo their number, which reaches each of them once.
+// The block that runs as the `turn`-th one. In random order, turn * step + shift modulo the number of blocks: step is prime
+// to that number, so each block has its turn.
 static unsigned int block_at(const struct grid_run *run, unsigned int turn) {
   if (sim.config.blocks == SIM_ASCENDING)
     return turn;
@@ -85,8 +86,9 @@ static struct sim_blocks_ran run_turns(struct grid_run *run, unsigned int turn, 
   return ran;
 }
 
-// How many blocks a worker takes at a time: one while they may wait for each other, otherwise more from time to time, as long as
-// that takes no longer than CHUNK_NS, and there are some left for the others.
+// How many blocks a worker takes at a time (guided self-scheduling): one if they may wait for each other. Otherwise the
+// number doubles while a chunk takes less than CHUNK_NS, up to half of the worker's share of the blocks that are left.
+// (C. Polychronopoulos and D. Kuck, 1987.)
 struct pace {
   bool independent;
   unsigned int most;
@@ -102,7 +104,7 @@ static unsigned int blocks_at_once(const struct grid_run *run, const struct pace
   return share < 1 ? 1 : share < most ? share : most;
 }
 
-// Whatever its order, a race ends alike each time where one thread runs everything: there the time does not count.
+// If one thread runs everything, chunks do not depend on time, so that a race has the same result in every run.
 static void change_pace(struct pace *pace, bool independent, unsigned int count, long long *since) {
   pace->independent = independent;
   if (!independent || count < pace->most || pace->most >= MOST_BLOCKS)
@@ -121,7 +123,7 @@ static void finish_blocks(struct grid_run *run, unsigned int count) {
   pthread_mutex_unlock(&run->lock);
 }
 
-// Most often the others are at their last blocks: waking up would take longer than that.
+// Polls first: the other workers are mostly at their last blocks, which take less time than waking up.
 static void wait_for_blocks(struct grid_run *run) {
   enum { LOOKS = 64 };
   for (int i = 0; i < LOOKS && atomic_load_explicit(&run->finished, memory_order_acquire) < run->blocks; i++)
@@ -170,7 +172,7 @@ static void offer_blocks(struct grid_run *run) {
     release_run(run);
 }
 
-static atomic_uint helping; // threads of their own, of all launches
+static atomic_uint helping; // threads started by sim_grid_spread, of all launches
 
 static void *help_on_own_thread(void *run) {
   sim_worker_prepare_thread();
@@ -179,8 +181,8 @@ static void *help_on_own_thread(void *run) {
   return NULL;
 }
 
-// A block has polled for so long that it may wait for one that has not begun: more of the grid gets threads of its own. A GPU, too,
-// has room for so many blocks at a time and no more; here each thread of a block takes two of a process's 65,530 memory maps.
+// A GPU, too, only has room for a limited number of blocks at a time. Here the limit is memory: each thread of a block needs
+// two of a process's 65,530 memory maps.
 void sim_grid_spread(void) {
   enum { MOST = 64, MOST_THREADS = 16384 };
   struct grid_run *run = current_run;

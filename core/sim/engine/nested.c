@@ -1,6 +1,6 @@
-// A grid that a kernel launches runs when the launching block has ended, and before its launch counts as done. That is one of the
-// orders that CUDA permits, and the one that a GPU comes nearest to: what the block's other threads still had to write is written.
-// The streams that devices make change nothing about it: launches of a thread run in their order.
+// Dynamic parallelism. A grid that a kernel launches runs when the launching block has ended, and before that block's
+// launch is done. CUDA permits this order, and a GPU comes nearest to it: the block's other threads have finished their
+// writes. Streams that kernels create do not matter: a thread's launches run in order.
 #include "sim/engine/nested.h"
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ static struct list take_launched(void) {
   return taken;
 }
 
-// What a grid's blocks launch comes before what was launched after that grid.
+// Grids that a grid's blocks launch run before grids that were launched after that grid.
 static cudaError_t run_list(struct list list, cudaError_t error) {
   while (list.first) {
     struct grid *grid = list.first;
@@ -79,7 +79,7 @@ static void *finish_grids(void *data) {
   return NULL;
 }
 
-// On a thread of its own, for this one is in the middle of a block.
+// On another thread, since this one is in the middle of a block.
 void sim_nested_finish(void) {
   if (launched.first == NULL)
     return;
@@ -90,7 +90,7 @@ void sim_nested_finish(void) {
     (void)run_list(helper.list, cudaErrorLaunchOutOfResources);
     sim_block_fail(cudaErrorLaunchOutOfResources);
   }
-  sim_watch_end(); // this thread waits: the other's blocks are looked at
+  sim_watch_end(); // this thread waits; the watchdog watches the other's blocks
   pthread_join(thread, NULL);
   sim_watch_begin(sim_executor);
   if (helper.error != cudaSuccess)

@@ -1,7 +1,7 @@
-// printf in kernels. A block's text goes into a buffer and from there to stdout when the block ends, when the buffer is full, and
-// before a message about the block. So no thread of a kernel holds stdout's lock, and one that is ended in the middle of a printf,
-// by a pointer that %s cannot read or by the watchdog, keeps nothing from other threads. CUDA's printf has a buffer as well: its text
-// comes when the host synchronizes.
+// printf in kernels. A block's text goes into a buffer and from there to stdout when the block ends, when the buffer
+// is full, and before a message about the block. So no thread of a kernel holds stdout's lock, and one that is ended
+// in the middle of a printf, by a pointer that %s cannot read or by the watchdog, keeps nothing from other threads.
+// CUDA's printf has a buffer as well: its text comes when the host synchronizes.
 //
 // In .cu files these functions are printf and its like (cudasim_launch.h). Outside of a kernel they are the C library's.
 #include <stdarg.h>

@@ -17,7 +17,7 @@ const char *cudasim_fault(void) {
   return first_fault;
 }
 
-// The running thread's threadIdx. Loops that are looked at keep it where their kernel reads it.
+// The running thread's threadIdx. Instrumented loops keep it in threadIdx itself.
 static struct uint3 thread_place(void) {
   if (cudasim_run_as_loop == CUDASIM_LOOP_RUNS && sim_executor->inspected)
     return threadIdx;
@@ -124,7 +124,7 @@ void sim_report_threads(struct sim_executor *e) {
 
 void sim_warn_returned(struct sim_executor *e) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static const void *warned; // one kernel after another: seldom more than one does so
+  static const void *warned; // the last kernel that was warned of; seldom more than one needs it
   sim_critical_begin(e, NULL);
   pthread_mutex_lock(&lock);
   if (warned != e->launch->function)

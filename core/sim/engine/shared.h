@@ -8,9 +8,9 @@
 struct sim_executor;
 
 void sim_shared_block_begin(struct sim_executor *e);
-// Has a guard been written over? Then a message says so, the block's error is set, and the guard is as it was.
+// True if a guard has been overwritten: reports it, sets the block's error and restores the guard.
 bool sim_shared_is_broken(struct sim_executor *e);
-// The same question, and nothing else.
+// The same without the report.
 bool sim_shared_is_written_outside(const struct sim_executor *e);
 
 #endif

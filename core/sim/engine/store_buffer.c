@@ -10,14 +10,14 @@
 enum { MAX_SHARED = 64, CHUNK = 256 };
 enum { MAX_COMPARED_BYTES = 128 << 20 }; // bytes compared in a launch, for each of the two kinds
 
-// Shared memory. `base` is what every thread sees at the beginning of a stretch, `merged` has what they wrote since.
+// A shared array. `base`: what a thread sees when it starts or resumes; `merged`: the same with all writes since.
 struct shared_view {
   char *live, *base, *merged;
   size_t bytes;
 };
 
-// One allocation of device memory. `start`: at the launch's beginning; `published`: with what was fenced, or done atomically; `last`:
-// with everything; `base`: what the running block began with or has fetched.
+// One allocation of device memory. `start`: at the launch's beginning; `published`: with what was fenced, or done
+// atomically; `last`: with everything; `base`: what the running block began with or has fetched.
 struct global_view {
   char *live, *start, *published, *last, *base;
   size_t bytes;
@@ -33,7 +33,7 @@ static __thread unsigned int version, seen; // of `published`
 
 // ---- differences -----------------------------------------------------------------------------------------------------------------
 
-// Where live differs from base, `one` and `other` (may be NULL) take what is there. True: it did somewhere.
+// Copies the bytes of `live` that differ from `base` to `one` and to `other` (may be NULL). True: there were some.
 static bool copy_differences(const char *live, const char *base, size_t bytes, char *one, char *other) {
   bool any = false;
   for (size_t at = 0; at < bytes; at += CHUNK) {
@@ -156,7 +156,7 @@ static void fetch_bytes(struct global_view *view, size_t begin, size_t end) {
   }
 }
 
-// What others have published, but where this block wrote since.
+// Reads what other blocks have published, except where this block has written since.
 static void fetch(void) {
   if (seen == version)
     return;
@@ -213,7 +213,7 @@ static struct shared_view *shared_at(const char *address) {
   return NULL;
 }
 
-// The operation finds what is there for all, unless the thread itself has just written there.
+// The operation reads the published value, unless the thread itself has just written there.
 void cudasim_exclusive_begin(void *address, size_t bytes) {
   if (!active)
     return;

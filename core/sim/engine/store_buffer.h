@@ -1,15 +1,17 @@
-// FERRY_SIM_STORE_BUFFER: store buffering, as in a weak memory model. A thread's writes stay in a buffer until it orders them, so that a
-// program that does not order them has a wrong result in every run. (The litmus test of that name: "store buffering", SB, in J. Alglave et
-// al., "GPU concurrency: weak behaviours and programming assumptions", 2015.)
+// FERRY_SIM_STORE_BUFFER: store buffering, as in a weak memory model. A thread's writes stay in a buffer until it
+// orders them, so that a program that does not order them has a wrong result in every run. (The litmus test of that
+// name: "store buffering", SB, in J. Alglave et al., "GPU concurrency: weak behaviours and programming assumptions",
+// 2015.)
 //
-// Shared memory: the other threads of the block see a thread's writes after the next barrier, or after the thread has called a warp
-// function or a fence; until then they see the previous values.
-// Global memory: a block sees the values from the start of the launch and its own writes. It sees writes that other blocks made before a
-// __threadfence() of theirs, from its own next fence or atomic operation on; it sees no others before the launch ends.
-// Atomic operations take effect at once, for all blocks.
+// Shared memory: the other threads of the block see a thread's writes after the next barrier, or after the thread has
+// called a warp function or a fence; until then they see the previous values. Global memory: a block sees the values
+// from the start of the launch and its own writes. It sees writes that other blocks made before a __threadfence() of
+// theirs, from its own next fence or atomic operation on; it sees no others before the launch ends. Atomic operations
+// take effect at once, for all blocks.
 //
-// Only for kernels that were compiled to be judged (-DCUDASIM_JUDGED), and where one thread runs all blocks: the lazy and the sync
-// mode. The arrays are compared after each stretch of a thread, so very large launches do without: MAX_COMPARED_BYTES in store_buffer.c.
+// Only for kernels that were compiled to be judged (-DCUDASIM_JUDGED), and where one thread runs all blocks: the lazy
+// and the sync mode. The arrays are compared after each stretch of a thread, so very large launches do without:
+// MAX_COMPARED_BYTES in store_buffer.c.
 #ifndef SIM_STORE_BUFFER_H
 #define SIM_STORE_BUFFER_H
 

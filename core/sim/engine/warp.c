@@ -1,5 +1,5 @@
-// Warp functions, which are collectives: each lane of a mask brings a value and waits until every lane of the mask that has not returned
-// has called the function. Then all go on.
+// Warp functions, which are collectives: each lane of a mask brings a value and waits until every lane of the mask
+// that has not returned has called the function. Then all go on.
 #include "sim/engine/block_internal.h"
 
 #include <stdio.h>
@@ -150,8 +150,9 @@ static bool same_site(const struct sim_site *a, const struct sim_site *b) {
   return a->call == b->call && a->function == b->function;
 }
 
-// The thread that has no fiber is called from elsewhere than the others, and may run another copy of the kernel. It belongs to those of its
-// line that are at one site; if they are at several, its site is unknown and it is alone, as on a GPU it may be.
+// The thread that has no fiber is called from elsewhere than the others, and may run another copy of the kernel. It
+// belongs to those of its line that are at one site; if they are at several, its site is unknown and it is alone, as
+// on a GPU it may be.
 static void place_native_thread(struct sim_executor *e) {
   const unsigned int own = (unsigned int)e->native_thread, first = own / SIM_WARP_THREADS * SIM_WARP_THREADS;
   const struct sim_site *site[2] = {NULL, NULL}; // of others; of others with the same call

@@ -1,5 +1,5 @@
-// A watching thread checks once a second whether each running block has made progress: ended, passed a barrier, or polled. It sends a
-// signal to the thread of a block that has not, whose handler reports where the block is.
+// A watching thread checks once a second whether each running block has made progress: ended, passed a barrier, or
+// polled. It sends a signal to the thread of a block that has not, whose handler reports where the block is.
 #include "sim/engine/watchdog.h"
 
 #include <dlfcn.h>

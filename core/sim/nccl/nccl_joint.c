@@ -207,7 +207,8 @@ static void joint_joined(struct joined *joined, struct sim_joint *joint, const s
     return;
   const bool named = stream->device == joined->node->device;
   SIM_NOTIFY(node_queuing, (joined->node, named ? sim_stream_handle(stream) : 0, joined->node));
-  // On the sanitizer fiber of the caller who goes on with it: the first one's may be waiting for another process, which waits for this.
+  // On the sanitizer fiber of the caller who goes on with it: the first one's may be waiting for another process,
+  // which waits for this.
   joined->node->tsan_fiber = stream->tsan_fiber;
   release_joint(joint);
   sim_node_release(joined->node); // the maker's reference

@@ -248,8 +248,8 @@ static void node_ends(struct sim_node *node) {
 
 // ---- waiting ---------------------------------------------------------------------------------------------------------------
 
-// A kernel before the node that has yet to run and to be counted; NULL: none. In the lazy mode only what the program waits for runs, so
-// the kernel's guess is used there.
+// A kernel before the node that has yet to run and to be counted; NULL: none. In the lazy mode only what the program
+// waits for runs, so the kernel's guess is used there.
 static struct model_task *settle_or_find(struct sim_node *node) {
   pthread_mutex_lock(&clock_lock);
   struct model_task *unknown;

@@ -370,8 +370,7 @@ static void link_nodes(const struct CUgraphExec_st *exec, struct CUstream_st *st
   sim_stream_append(stream, nodes[count + 1]);
 }
 
-// One more execution of each node's work: counted, but no observer is told, for the host has not asked for it by a call of
-// its own.
+// Counts one more execution of each node's work, without notifying plugins: the host has not made a call for each.
 static void count_works(const struct graph_nodes *graph) {
   sim_count_quietly(true);
   for (size_t i = 0; i < graph->count; i++)

@@ -44,8 +44,8 @@ struct CUgraphExec_st {
   struct CUgraphExec_st *next;
 };
 
-// Is it one that was made and not destroyed? Any pointer may be asked about: a program that has missed an error has the handle that
-// happened to lie on its stack.
+// True if the handle was created and not destroyed. It may be any pointer: a program that misses an error passes an
+// uninitialized variable.
 bool sim_graph_is_executable(const struct CUgraphExec_st *exec);
 bool sim_graph_exists(const struct CUgraph_st *graph);
 
@@ -69,7 +69,7 @@ cudaError_t sim_graph_add(struct CUstream_st *stream, struct sim_work *work);
 // Ends the capture that a stream takes part in, without a graph.
 void sim_graph_abandon(struct CUstream_st *stream);
 
-// A stream that has joined a capture takes no part any more; what it led to still has to be joined.
+// A stream that has joined a capture leaves it; the capture must still join its last nodes.
 void sim_graph_part(struct CUstream_st *stream);
 
 void sim_indices_assign(struct sim_indices *to, const struct sim_indices *from);

@@ -1,5 +1,5 @@
-// Nodes of a graph that decide when they run: whether a graph of their own runs, which of several, or for how long again and again.
-// Whoever runs such a node runs the nodes of its graphs, one after another.
+// Conditional nodes (if, switch, while): each has graphs of its own and decides which of them runs, and how often. The thread
+// that runs such a node runs the nodes of its graphs, one after another.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

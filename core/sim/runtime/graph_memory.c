@@ -49,7 +49,7 @@ bool sim_graph_keeps(const void *pointer) {
   return found;
 }
 
-// Freed, as far as the program is concerned. What a graph frees and has not allocated is kept from now on, too: it may run again.
+// Marks the memory as freed. Memory that a graph frees without having allocated it is kept as well: the graph may run again.
 void cudasim_graph_free(void *pointer) {
   if (sim_device_of(pointer) < 0)
     return;

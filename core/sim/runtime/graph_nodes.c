@@ -1,5 +1,5 @@
-// Graphs built node by node. Each node is what a stream's operation would be: a stream is captured into the graph for as long as
-// that operation is queued, after the nodes that it is to wait for.
+// Graphs built node by node. To add a node, a stream is captured into the graph, after the node's dependencies, while the
+// stream's operation of that kind is queued.
 #include <stdlib.h>
 
 #include "cudasim_graph.h"

@@ -1,5 +1,5 @@
-// Device memory: one reserved range of addresses, device after device. If an inspector is linked in, the memory that devices share with
-// the host comes after them (pinned.c).
+// Device memory: one reserved range of addresses, device after device. If an inspector is linked in, the memory that
+// devices share with the host comes after them (pinned.c).
 #include "sim/runtime/memory.h"
 
 #include <stdatomic.h>
@@ -243,7 +243,7 @@ static char *take_bytes(int device, size_t bytes) {
   return address;
 }
 
-// A program that others wrote seldom says more of it than that something else went wrong.
+// For programs built by ./ferry nvcc, whose own message for a failed allocation is seldom clear.
 static void warn_full(int device, size_t bytes) {
   static atomic_flag told = ATOMIC_FLAG_INIT;
   if (sim_config_is_program() && !atomic_flag_test_and_set(&told))
@@ -356,7 +356,7 @@ static cudaError_t run_free(struct sim_work *base) {
   return sim_release(((struct free_work *)base)->pointer);
 }
 
-// In a graph, which may run again, and of what a graph has allocated.
+// For frees in a graph, which may run again, and of memory that a graph has allocated.
 static cudaError_t run_graph_free(struct sim_work *base) {
   cudasim_graph_free(((struct free_work *)base)->pointer);
   return cudaSuccess;

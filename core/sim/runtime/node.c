@@ -115,9 +115,9 @@ const struct sim_node *sim_node_running(void) {
   return running;
 }
 
-// Runs the work and lets go of it: where it was used is where it may be freed.
+// Runs the work and releases it, on the thread that has used it.
 static void run(struct sim_node *node) {
-  const struct sim_node *const outer = running; // whose host function waits for this one
+  const struct sim_node *const outer = running; // its host function waits for this node
   running = node;
   if (node->work && sim_sticky(node->device) == cudaSuccess) {
     SIM_NOTIFY(node_begins, (node));
@@ -207,8 +207,8 @@ static struct sim_node *unfinished_before(struct sim_node *node) {
   return found;
 }
 
-// Some nodes are not this thread's to run: one that another thread has yet to release, or is running while it lets others
-// go on (both only in NCCL's operations). Waits for a change of that, and returns true.
+// True if this thread must not run the node, after waiting for a change: another thread has yet to release it, or runs it
+// while it lets others continue (both only in NCCL's operations).
 static bool wait_for_others(struct sim_node *node) {
   sim_lock();
   const bool others = node->held || node->running;
@@ -257,7 +257,7 @@ static void run_others(const struct sim_node *node) {
   } while (other);
 }
 
-// Lazy mode: runs what `root` needs, and nothing else. The path from it is kept by hand: chains may be long.
+// Lazy mode: runs the nodes that `root` needs, and no others. An explicit stack instead of recursion: chains may be long.
 static void demand(struct sim_node *root) {
   struct sim_node_list path = {0};
   sim_execution_lock();

@@ -1,8 +1,8 @@
 // Operations and what they wait for.
 //
-// Work (base/work.h) is something to do: a launch, a copy, a fill. A node is one execution of it, which waits for other nodes. A
-// stream is its last node, an event is a node, a graph is a list of work with edges: all of CUDA's ordering rules
-// become edges when a node is made. What differs between the modes is only who executes a node, and when.
+// Work (base/work.h) is something to do: a launch, a copy, a fill. A node is one execution of a work, and waits for other
+// nodes. A stream is its last node, an event is a node, and a graph is a list of works with edges. So all of CUDA's
+// ordering rules become edges when a node is made. The modes differ only in which thread executes a node, and when.
 #ifndef SIM_NODE_H
 #define SIM_NODE_H
 
@@ -23,7 +23,7 @@ struct sim_node_list {
   size_t count, room;
 };
 
-// Adds to the end. Whether the list retains its nodes is its owner's affair.
+// Adds to the end, without retaining the node.
 void sim_node_list_add(struct sim_node_list *list, struct sim_node *node);
 
 struct sim_node {
@@ -32,14 +32,14 @@ struct sim_node {
   struct sim_work *work;             // NULL: a point in a stream, without work
   struct sim_tsan_fiber *tsan_fiber; // thread sanitizer builds: the stream that it runs in; else NULL
   struct sim_node_list waits_for;    // retained
-  size_t done_before;                // so many of waits_for, from the first on, are known to be done; under sim.lock
+  size_t done_before;                // the first so many of waits_for are known to be done; under sim.lock
   struct sim_node_list successors;
-  int pending;         // nodes it waits for, and one until it is released
-  bool held;           // has not been released
-  bool running;        // in the lazy mode
-  atomic_int polls;    // queries of it, there
-  unsigned int search; // that came by last, and found nothing (sim_node_ready)
-  unsigned int number; // how many were made before
+  int pending;         // the number of unfinished nodes that it waits for, plus one while it is held
+  bool held;           // not released yet (sim_node_unhold)
+  bool running;        // in the lazy mode: some thread executes it
+  atomic_int polls;    // in the lazy mode: how often it has been queried
+  unsigned int search; // the last search that has visited it (sim_node_ready)
+  unsigned int number; // how many nodes were made before it
   atomic_bool done;
   struct timespec finished;
   struct sim_node *next_ready;
@@ -60,7 +60,7 @@ void sim_node_release(struct sim_node *node);
 // `node`, which is still held, will wait for `on` (NULL or done: nothing to wait for). sim.lock is held.
 void sim_node_after(struct sim_node *node, struct sim_node *on);
 
-// Nothing will be added to what the node waits for: it may run when its mode has it run. sim.lock is held.
+// Releases the node: its dependencies are complete, so it may run. sim.lock is held.
 void sim_node_unhold(struct sim_node *node);
 
 // Returns when the node is done.
@@ -73,8 +73,8 @@ void sim_node_waited(struct sim_node *node);
 // FERRY_SIM_POLLS queries of it (0: at once) the node runs.
 void sim_node_queried(struct sim_node *node);
 
-// A node that `root` needs or is, that could run now and is not `except`; NULL: there is none. Of one search, whose number is never 0,
-// each node is looked at once, however many ways lead to it. sim.lock is held.
+// Searches `root` and the nodes that it waits for. Returns one that could run now and is not `except`, or NULL. A search
+// has a number other than 0, and visits each node once. sim.lock is held.
 struct sim_node *sim_node_ready(struct sim_node *root, const struct sim_node *except, unsigned int search);
 
 // In the synchronous mode, runs a node that was unheld; otherwise does nothing.

@@ -1,5 +1,6 @@
-// Pinned host memory, and managed memory, which is pinned memory here: ordinary memory on a list. Where an inspector is linked in it
-// comes after the devices' memory, so that the inspector sees accesses to it as those to device memory.
+// Pinned host memory, and managed memory, which is pinned memory here: ordinary memory on a list. Where an inspector
+// is linked in it comes after the devices' memory, so that the inspector sees accesses to it as those to device
+// memory.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -128,7 +128,7 @@ void sim_stream_append(struct CUstream_st *stream, struct sim_node *node) {
   sim_node_unhold(node);
 }
 
-// A kernel's own copy, say: at once, so that it is done when the kernel is.
+// Work that a kernel queues, such as a copy, runs at once, so that it is done when the kernel is.
 static cudaError_t run_in_kernel(struct sim_work *work) {
   struct sim_executor *e = sim_executor;
   sim_critical_begin(e, work->caller);
@@ -192,7 +192,7 @@ static void add_outstanding(struct sim_node_list *list, struct CUstream_st *stre
     sim_node_list_add(list, sim_node_retain(stream->waits.items[i]));
 }
 
-// What must be done when the stream is: for the legacy stream the blocking ones, too. Retained.
+// The nodes that must be done for the stream to be done: for the legacy stream also those of blocking streams. Retained.
 static struct sim_node_list outstanding(struct CUstream_st *stream) {
   struct sim_node_list list = {0};
   struct sim_device *device = &sim.device[stream->device];
@@ -229,7 +229,7 @@ static void wait_for(struct sim_node_list list) {
   release_all(list);
 }
 
-// A kernel waits for its own launches; to wait for anything else would be to wait for itself.
+// A kernel only waits for its own launches: anything else would include itself.
 void sim_stream_drain(int device) {
   if (sim_block_running()) {
     sim_nested_finish();

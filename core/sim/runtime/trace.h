@@ -1,4 +1,5 @@
-// Reports of operations to the program above (cudasim_trace, cudasim_observe): two plugins, registered when they are first asked for.
+// Reports of operations to the program above (cudasim_trace, cudasim_observe): two plugins, registered when they are
+// first asked for.
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
 

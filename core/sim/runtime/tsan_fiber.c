@@ -104,7 +104,7 @@ void sim_tsan_fiber_waited(struct sim_node *node) {
 
 void sim_tsan_fiber_run(struct sim_node *node, void (*run)(struct sim_node *)) {
   void *self = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(node->fiber->handle, WITHOUT_ORDER);
+  __tsan_switch_to_fiber(node->tsan_fiber->handle, WITHOUT_ORDER);
   SIM_TSAN_ACQUIRE(submission(node));
   for (size_t i = 0; i < node->waits_for.count; i++)
     SIM_TSAN_ACQUIRE(completion(node->waits_for.items[i]));
@@ -114,7 +114,7 @@ void sim_tsan_fiber_run(struct sim_node *node, void (*run)(struct sim_node *)) {
 }
 
 void sim_tsan_fiber_push(struct sim_node *node) {
-  struct sim_tsan_fiber *fiber = node->fiber;
+  struct sim_tsan_fiber *fiber = node->tsan_fiber;
   node->next_ready = NULL;
   if (fiber->first)
     fiber->last->next_ready = node;

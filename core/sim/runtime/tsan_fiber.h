@@ -1,6 +1,7 @@
-// Thread sanitizer builds only (-DCUDASIM_TSAN): the simulator is not instrumented, and tells the sanitizer what CUDA promises instead.
-// Each stream has a fiber of the sanitizer, whose clock learns of other streams only by a node's edges, and an operating-system thread that
-// runs its nodes, so that stacks and shared arrays are not passed between streams. In other builds a node's tsan_fiber is NULL.
+// Thread sanitizer builds only (-DCUDASIM_TSAN): the simulator is not instrumented, and tells the sanitizer what CUDA
+// promises instead. Each stream has a fiber of the sanitizer, whose clock learns of other streams only by a node's
+// edges, and an operating-system thread that runs its nodes, so that stacks and shared arrays are not passed between
+// streams. In other builds a node's tsan_fiber is NULL.
 //
 // This is no plugin (base/plugin.h): it does not observe how nodes run but runs them, between two switches of the fiber.
 #ifndef SIM_TSAN_FIBER_H

@@ -1,5 +1,5 @@
-// Failed launches whose error the program never checks. cudasim_launch keeps the first one, and it is reported when the program ends,
-// unless the thread asks for the error (cudaGetLastError and the like). On a GPU nothing reports it.
+// Failed launches whose error the program never checks. cudasim_launch keeps the first one, and it is reported when
+// the program ends, unless the thread asks for the error (cudaGetLastError and the like). On a GPU nothing reports it.
 #ifndef SIM_UNCHECKED_ERROR_H
 #define SIM_UNCHECKED_ERROR_H
 

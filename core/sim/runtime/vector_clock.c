@@ -1,10 +1,10 @@
-// Vector clocks of operations, for an inspector that asks whether one of two operations happens before the other: a plugin
-// (base/plugin.h) that an inspector starts. (C. Fidge, "Timestamps in message-passing systems that preserve the partial ordering", 1988;
-// F. Mattern, "Virtual time and global states of distributed systems", 1989.)
+// Vector clocks of operations, for an inspector that asks whether one of two operations happens before the other: a
+// plugin (base/plugin.h) that an inspector starts. (C. Fidge, "Timestamps in message-passing systems that preserve the
+// partial ordering", 1988; F. Mattern, "Virtual time and global states of distributed systems", 1989.)
 //
-// A component stands for a chain of nodes of which each is ordered before the next: a stream is one, and so is a branch of a graph. The
-// component's time is the number of its nodes so far. A node's clock has for each component the time of the last node that is ordered
-// before it; `host` has the same for what the host has waited for.
+// A component stands for a chain of nodes of which each is ordered before the next: a stream is one, and so is a
+// branch of a graph. The component's time is the number of its nodes so far. A node's clock has for each component the
+// time of the last node that is ordered before it; `host` has the same for what the host has waited for.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -29,8 +29,9 @@ static void run_one_offer(void) {
   sim_lock();
 }
 
-// FERRY_SIM_DELAYS: none for half of the operations, up to two milliseconds for the others; which ones depends on the seed alone.
-// Behind the first hundred a tenth of that: it is longer than a call takes, too, and a program of a thousand ends within a second.
+// FERRY_SIM_DELAYS: half of the operations have no delay, the others up to two milliseconds, depending only on the seed. After
+// the first hundred operations it is a tenth of that, still longer than a call takes, so that a program with a thousand
+// operations ends within a second.
 static void delay(const struct sim_node *node) {
   unsigned int mixed = (node->number + 1) * 2654435761u ^ sim.config.delays * 2246822519u;
   mixed = (mixed ^ mixed >> 15) * 3266489917u;
