@@ -47,26 +47,26 @@ static void take(struct sim_joint *joint, const struct sim_nccl_call *call, cons
   }
 }
 
-struct meeting {
+struct leader_wait {
   struct sim_clique *clique;
   unsigned long long steps;
 };
 
-static bool has_not_come(void *context, int rank) {
-  const struct meeting *m = context;
+static bool has_not_arrived(void *context, int rank) {
+  const struct leader_wait *m = context;
   return sim_is_leader(m->clique, rank) && atomic_load(&m->clique->wire->rank[rank].steps) < m->steps;
 }
 
 static bool wait_for_leaders(struct sim_joint *joint, struct sim_patience *p) {
   struct sim_clique *clique = joint->clique;
-  struct meeting m = {.clique = clique};
+  struct leader_wait m = {.clique = clique};
   for (int r = 0; r < clique->ranks; r++)
     if (joint->part[r].here && sim_is_leader(clique, r))
       m.steps = atomic_fetch_add(&clique->wire->rank[r].steps, 1) + 1;
   p->turns = 0;
   for (int r = 0; r < clique->ranks; r++)
-    while (has_not_come(&m, r))
-      if (!sim_patience_wait(p, has_not_come, &m, joint->problem))
+    while (has_not_arrived(&m, r))
+      if (!sim_patience_wait(p, has_not_arrived, &m, joint->problem))
         return false;
   return true;
 }
