@@ -1,12 +1,17 @@
 // `ferry inspect`: what a file's kernels do, line by line.
 #include "tool/commands.h"
-#include "inspect/report/inspection.h"
+#include "grader/inspect_answer.h"
+#include "grader/sandbox.h"
+#include "inspect/instrument/instrument.h"
+#include "tool/compile/files.h"
 #include "model/gpu.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-static int parse(int argc, char **argv, InspectOptions *o) {
+static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox) {
   for (int i = 1; i < argc; i++) {
     const char *option = argv[i];
     const char **value = strcmp(option, "--kernel") == 0    ? &o->kernel
@@ -15,7 +20,7 @@ static int parse(int argc, char **argv, InspectOptions *o) {
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html
                          : strcmp(option, "--gpu") == 0     ? &o->gpu
-                         : strcmp(option, "--sandbox") == 0 ? &o->sandbox
+                         : strcmp(option, "--sandbox") == 0 ? sandbox
                                                             : NULL;
     if (strcmp(option, "--") == 0) {
       o->arguments = argv + i; // the program's own name goes where -- was
@@ -56,11 +61,11 @@ static int parse(int argc, char **argv, InspectOptions *o) {
       o->file = option;
   }
   if (o->program ? o->file != NULL || o->html != NULL : !o->file)
-    return o->program ? usage_error(argv[0], "--program takes the place of the file, and gives no page")
-                      : usage_error(argv[0], "which file? ./ferry inspect FILE.cu");
+    return o->program ? usage_error(argv[0], "--program replaces the file, and has no source for --html")
+                      : usage_error(argv[0], "no file given: ./ferry inspect FILE.cu");
   char *end = (char *)"";
   if (o->blocks && (strtol(o->blocks, &end, 10) < 1 || *end))
-    return usage_error(argv[0], "--blocks takes a number from 1 on, not %s", o->blocks);
+    return usage_error(argv[0], "--blocks takes a number, at least 1, not %s", o->blocks);
   return EXIT_PASS;
 }
 
@@ -90,145 +95,89 @@ static const Exercise *exercise_of(const char *file) {
 
 static int not_a_program(const InspectOptions *o) {
   fprintf(stderr,
-          "ferry inspect: %s has no main, and is no answer to an exercise: nothing would launch its kernels.\n"
-          "Write a main that does, or name the file as its exercise (65_tiled_matmul.cu).\n",
+          "ferry inspect: %s has no main, and its name is not that of an exercise, so nothing launches its kernels.\n"
+          "Write a main that launches them, or name the file like its exercise (65_tiled_matmul.cu).\n",
           o->file);
   return EXIT_USAGE;
 }
 
-static bool run_and_add(Inspection *i, const InspectBuild *b, const InspectOptions *o, bool descending) {
-  char record[512];
-  int status =
-      inspect_run(b, o, descending ? "descending" : "ascending", descending || o->quiet, record, sizeof record);
-  if (!descending && status != 0)
-    printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
-  if (status >= 0 && inspection_add(i, b, record, descending))
-    return true;
-  fprintf(stderr,
-          "ferry inspect: the program left no record (status %d): it was killed, or has called _exit or abort\n",
-          status);
-  return false;
-}
-
-// A scored test has large inputs: as many blocks of each launch are looked at as when it is scored, unless something else was asked for.
-static const InspectOptions *with_blocks(const InspectOptions *o, const Test *test) {
-  static InspectOptions some;
-  static char blocks[16];
-  if (!test->scored || test->scored->blocks <= 0 || o->blocks)
-    return o;
-  some = *o;
-  snprintf(blocks, sizeof blocks, "%d", test->scored->blocks);
-  some.blocks = blocks;
-  return &some;
-}
-
-static bool run_all(Inspection *i, InspectBuild *b, const InspectOptions *o) {
-  const int orders = o->once ? 1 : 2;
-  for (int n = 0; n < orders && !o->exercise; n++)
-    if (!run_and_add(i, b, o, n == 1))
-      return false;
-  const Test *tests = o->exercise ? o->exercise->tests : NULL;
-  for (const Test *t = tests; t && t < tests + MAX_TESTS && t->name; t++)
-    for (int n = 0; n < orders && !t->huge; n++)
-      if (!inspect_answer_run(i, b, with_blocks(o, t), n == 1, t->name))
-        return false;
-  return true;
-}
-
-static void say_left_out(const Exercise *e) {
+static void print_skipped_tests(const Exercise *e) {
   for (const Test *t = e->tests; t < e->tests + MAX_TESTS && t->name; t++)
     if (t->huge)
-      printf("  left out, since it takes long to look at so much: the test\n  \"%s\"\n", t->name);
+      printf("  not inspected, since its input is too large for that: the test\n  \"%s\"\n", t->name);
 }
 
-static bool knows_kernel(const Inspection *i, const char *name) {
-  for (int k = 0; k < i->kernel_count; k++)
-    if (strncmp(i->kernels[k].launch, name, strlen(name)) == 0)
-      return true;
-  return false;
-}
-
-static int report(Inspection *i, const InspectBuild *b, const InspectOptions *o) {
-  char said[512];
-  inspection_finish(i);
-  if (inspect_ask_ptxas(b, o, said, sizeof said))
-    inspection_registers(i, said);
-  if (o->kernel && !knows_kernel(i, o->kernel)) {
-    fprintf(stderr, "ferry inspect: no kernel %s was launched; without --kernel all are shown\n", o->kernel);
-    return EXIT_USAGE;
-  }
-  if (o->table)
-    inspect_print_table(i, o->kernel);
-  else
-    inspect_print(i);
-  if (!o->table && o->exercise)
-    say_left_out(o->exercise);
-  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
-    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", file_problem());
-    return EXIT_GRADER;
-  }
-  return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
-}
-
-// An answer runs in the sandbox, a program as the user's own. An answer with a main would be taken for a program, so what may be either is
-// neither.
-static int which_of_both(InspectOptions *o, const char *text) {
+// An answer runs in the sandbox, a program with the user's own rights. A file that could be either is refused: an answer with a main
+// would otherwise escape the sandbox. Sets `exercise` where the file is an answer; the result is an exit status, or -1 to go on.
+static int choose_subject(const InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
   const Exercise *e = o->file ? exercise_of(o->file) : NULL;
-  const bool program = !text || has_main(text), own = o->sandbox && strcmp(o->sandbox, "none") == 0;
-  if (program && e && text && !own)
-    return usage_error(
-        "inspect",
-        "%s is named as an answer to %s, and has a main. An answer has none; --sandbox none runs it as a "
-        "program of yours, with nothing between it and your files",
-        o->file, e->id);
+  const bool program = !text || has_main(text), unconfined = sandbox && strcmp(sandbox, "none") == 0;
+  if (program && e && text && !unconfined)
+    return usage_error("inspect",
+                       "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
+                       "run it as your own program, without the sandbox.",
+                       o->file, e->id);
   if (!program && !e)
     return not_a_program(o);
-  o->exercise = program ? NULL : e;
-  if (o->exercise && o->with_count > 0)
+  *exercise = program ? NULL : e;
+  if (*exercise && o->with_count > 0)
     return usage_error("inspect", "--with is for programs: an answer is one file");
-  return o->exercise ? begin_sandbox("inspect", o->sandbox) : -1;
+  return *exercise ? begin_sandbox("inspect", sandbox) : -1;
 }
 
-static bool build(InspectBuild *b, const InspectOptions *o) {
-  if (o->exercise)
-    return inspect_answer_build(b, o);
-  const bool good = inspect_compile(b, o);
-  if (good && !inspect_has_loops(o) && !inspect_write_mix(b, b->mix, sizeof b->mix))
-    b->mix[0] = '\0';
-  return good;
-}
-
-static bool can_be_played(const char *id) {
+static bool can_be_modelled(const char *id) {
   const struct model_gpu *gpu = model_gpu_named(id);
   return gpu && model_gpu_can_be_played(gpu);
 }
 
+// A folder that a later ./ferry removes if this one is killed. A program's is readable by the user only.
+static bool make_folder(InspectBuild *b, bool own_program) {
+  if (sandbox_folder_own(b->folder, sizeof b->folder) && (!own_program || chmod(b->folder, 0700) == 0))
+    return true;
+  fprintf(stderr, "ferry inspect: no temporary folder can be made in $TMPDIR or /tmp: %s\n", strerror(errno));
+  return false;
+}
+
+static int inspect(InspectJob *job, InspectAnswer *answer) {
+  if (answer->exercise) {
+    job->subject = &inspect_answer;
+    job->data = answer;
+  }
+  int status = make_folder(&job->build, !answer->exercise) ? inspect_run_stages(job) : EXIT_GRADER;
+  if (answer->exercise && !job->options.table && status <= EXIT_ANSWER)
+    print_skipped_tests(answer->exercise);
+  inspect_answer_free(answer);
+  if (job->build.folder[0])
+    sandbox_folder_remove(job->build.folder);
+  return status;
+}
+
 int cmd_inspect(int argc, char **argv) {
+  static InspectJob job; // large
   static char *no_arguments[2];
-  InspectOptions o = {.arguments = no_arguments};
-  InspectBuild b = {0};
-  int status = parse(argc, argv, &o);
+  InspectOptions *o = &job.options;
+  InspectAnswer answer = {0};
+  const char *sandbox = NULL;
+  o->arguments = no_arguments;
+  int status = parse(argc, argv, o, &sandbox);
   if (status != EXIT_PASS)
     return status;
-  file_claim_stdout(o.json);
-  file_claim_stdout(o.html);
-  char *text = o.program ? NULL : file_read(o.file, NULL);
-  if (!text && !o.program) {
-    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o.file, strerror(errno));
+  file_claim_stdout(o->json);
+  file_claim_stdout(o->html);
+  char *text = o->program ? NULL : file_read(o->file, NULL);
+  if (!text && !o->program) {
+    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->file, strerror(errno));
     return EXIT_USAGE;
   }
-  const char *shown = o.program ? o.program : o.file, *name = strrchr(shown, '/');
-  Inspection i = {.source = b.source, .title = name ? name + 1 : shown, .text = text};
-  if (o.gpu && !can_be_played(o.gpu))
-    return usage_error(argv[0], "no GPU %s can be played: FERRY_SIM_GPU=list shows which", o.gpu);
-  if ((status = which_of_both(&o, text)) >= 0)
+  if (o->gpu && !can_be_modelled(o->gpu))
+    return usage_error(argv[0], "there is no model of a GPU %s: FERRY_SIM_GPU=list shows which there are", o->gpu);
+  if ((status = choose_subject(o, sandbox, text, &answer.exercise)) >= 0)
     return status;
-  i.gpu = o.gpu ? o.gpu : getenv("FERRY_SIM_GPU");
-  const bool good = build(&b, &o) && run_all(&i, &b, &o);
-  status = good ? report(&i, &b, &o) : EXIT_GRADER;
-  if (b.answer)
-    inspect_answer_clean(&b);
-  inspect_clean(&b);
+  const char *shown = o->program ? o->program : o->file, *name = strrchr(shown, '/');
+  job.subject = &inspect_own_program;
+  job.inspection = (Inspection){.source = job.build.source, .title = name ? name + 1 : shown, .text = text};
+  job.inspection.gpu = o->gpu ? o->gpu : getenv("FERRY_SIM_GPU");
+  status = inspect(&job, &answer);
   free(text);
   return status;
 }

@@ -2,7 +2,6 @@
 #include "tool/commands.h"
 #include "tool/compile/config.h"
 #include "tool/compile/diagnostics.h"
-#include "inspect/report/inspection.h"
 #include "tool/compile/nvcc.h"
 #include "tool/compile/process.h"
 #include "tool/print/plain.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./ferry bench --inspector: what it costs to look at kernels: a plain run, one with every block looked at, and one where a single
-# block of each launch is, in turn.
+# ./ferry bench --inspector: the cost of inspection. It compares a plain run, a run with all blocks instrumented, and one with a single
+# instrumented block per launch.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$root/build/plots/simulator
@@ -10,9 +10,8 @@ usage() {
 usage: ./ferry bench --inspector [options]
 
 Eleven kernels on the simulated device, as ./ferry nvcc builds them and as ./ferry inspect does: milliseconds of processor time of one
-launch with one worker, the least of several, and how many times the plain run that is. "left": all blocks but one run without being
-looked at. "by thread": a plain run that makes no loops of a block's threads (FERRY_SIM_SPLIT=0), as a run that is looked at makes none;
-behind it, how many times that looking takes.
+launch with one worker, the least of several, and as a multiple of the plain run. "instrumented": all blocks; "sampled": one block of each
+launch. "by thread": a plain run without work-item loops (FERRY_SIM_SPLIT=0), followed by the instrumented run as a multiple of it.
 
   --rounds N   rounds of the three (default $rounds)
   --help       this text
@@ -42,27 +41,27 @@ inspect() { # NAME [OPTIONS]
 for ((round = 1; round <= rounds; round++)); do
   echo "round $round of $rounds" >&2
   "$work/inspected" plain "$times"
-  inspect left --blocks 1
+  inspect sampled --blocks 1
   "$work/inspected" plain "$times"
   FERRY_SIM_SPLIT=0 "$work/inspected" threads "$times"
-  inspect looked
+  inspect instrumented
 done
 
 awk -F'\t' '
   { key = $1 SUBSEP $2
     if (!(key in best) || $3 < best[key]) best[key] = $3
     if (!($2 in seen)) { seen[$2] = 1; row[++rows] = $2 } }
-  function line(name, plain, looked, left, threads) {
-    printf "| %s | %.3g | %.3g | %.1f | %.3g | %.1f | %.3g | %.1f |\n", name, plain, looked, looked / plain, left, left / plain,
-      threads, looked / threads
+  function line(name, plain, all, one, threads) {
+    printf "| %s | %.3g | %.3g | %.1f | %.3g | %.1f | %.3g | %.1f |\n", name, plain, all, all / plain, one, one / plain,
+      threads, all / threads
   }
   END {
-    print "| ms | plain | looked at | times | left | times | by thread | times |"
+    print "| ms | plain | instrumented | times | sampled | times | by thread | times |"
     print "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for (r = 1; r <= rows; r++) {
-      p = best["plain" SUBSEP row[r]]; a = best["looked" SUBSEP row[r]]; l = best["left" SUBSEP row[r]]
+      p = best["plain" SUBSEP row[r]]; a = best["instrumented" SUBSEP row[r]]; l = best["sampled" SUBSEP row[r]]
       t = best["threads" SUBSEP row[r]]
       line(row[r], p, a, l, t)
-      plain += p; looked += a; left += l; threads += t
+      plain += p; all += a; one += l; threads += t
     }
-    line("**together**", plain, looked, left, threads) }' "$times"
+    line("**together**", plain, all, one, threads) }' "$times"

@@ -6,7 +6,7 @@
 #include "tool/compile/files.h"
 #include "tool/compile/gpu.h"
 #include "host_memory.h"
-#include "inspect/report/inspection.h"
+#include "inspect/instrument/instrument.h"
 #include "sim/compile/kernel_flags.h"
 #include "registry.h"
 #include "symbols.h"
@@ -86,12 +86,12 @@ static void include_precompiled(const Answer *a, Command *c) {
 }
 
 // All is looked at, a score's other blocks too (FERRY_INSPECT_SCORED in core/inspect), and nobody sees more than the exercise's functions.
-static void include_all_told(const Exercise *e, Command *c) {
+static void include_all_instrumented(const Exercise *e, Command *c) {
   char seen[1024] = "";
   for (int i = 0; i < MAX_FUNCTIONS && e->functions[i]; i++)
     snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "CUDASIM_SEE(%s) ", e->functions[i]);
   command_word(c, "-DCUDASIM_SEEN=%s", seen);
-  command_words(c, "-fwhole-program -include cudasim_all_told.h");
+  command_words(c, "-fwhole-program -include cudasim_all_instrumented.h");
 }
 
 static bool stack_is_a_threads(Answer *a) {
@@ -110,13 +110,13 @@ static bool stack_is_a_threads(Answer *a) {
 // What is inspected has room behind its shared arrays.
 static bool assemble_with_guards(Answer *a) {
   Command c = {0};
-  char assembly[320], guarded[320];
+  char assembly[320], padded[320];
   snprintf(assembly, sizeof assembly, "%s/answer.s", a->folder);
-  snprintf(guarded, sizeof guarded, "%s/guarded.s", a->folder);
-  if (!inspect_guard_arrays(assembly, guarded, true) || chmod(guarded, 0644) != 0)
+  snprintf(padded, sizeof padded, "%s/padded.s", a->folder);
+  if (!inspect_pad_arrays(assembly, padded, true) || chmod(padded, 0644) != 0)
     return answer_refuse(a, STATUS_GRADER_ERROR, "the answer's assembly could not be copied\n");
   command_program(&c, "g++");
-  command_words(&c, "-c guarded.s -o answer.o");
+  command_words(&c, "-c padded.s -o answer.o");
   return answer_run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
 }
 
@@ -135,7 +135,7 @@ static bool compile_for_simulator(Answer *a) {
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
   if (a->for_inspector && !a->partly)
-    include_all_told(a->exercise, &c);
+    include_all_instrumented(a->exercise, &c);
   command_words(&c, a->with_lines ? "-g1" : "");
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
   if (a->for_inspector && a->exercise->open)

@@ -1,6 +1,6 @@
 // What a built answer's machine code says: the lines that places are on, and what its basic blocks compute.
 #include "answer_tools.h"
-#include "inspect/report/inspection.h"
+#include "inspect/instrument/instrument.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static bool write_places(const char *folder, int *count) {
   char path[320];
   snprintf(path, sizeof path, "%s/places", folder);
   FILE *list = fopen(path, "wxe");
-  *count = list ? places_list(list) : 0;
+  *count = list ? locations_list(list) : 0;
   return list && fclose(list) == 0;
 }
 
@@ -31,7 +31,7 @@ bool answer_find_places(Answer *a, const Inspection *inspection) {
       good && (count == 0 || answer_run_tool(&tool, &c, (const char *[2]){a->program, NULL}, COMPILE_SECONDS, &frames));
   FILE *in = frames && *frames ? fmemopen(frames, strlen(frames), "r") : NULL;
   if (in) {
-    places_read(inspection, in);
+    locations_read(inspection, in);
     fclose(in);
   }
   free(frames);

@@ -156,8 +156,8 @@ static void add_line(Sum *s, const InspectLine *line, Inspected what) {
     add_access(s, line, SHARED, STORE);
     break;
   case ACTIVE_LANES:
-    s->part += (double)line->way.lanes;
-    s->of += (double)line->way.live;
+    s->part += (double)line->blocks.lanes;
+    s->of += (double)line->blocks.live;
     break;
   case GLOBAL_ATOMICS:
   case SHARED_ATOMICS:
@@ -262,7 +262,7 @@ static bool any_global_access(const Inspection *i) {
   for (int n = 0; n < i->kernel_count; n++)
     for (int m = 0; m < i->kernels[n].line_count; m++)
       for (int kind = 0; kind < ACCESSES; kind++)
-        if (i->kernels[n].lines[m].access[GLOBAL][kind].runs)
+        if (i->kernels[n].lines[m].access[GLOBAL][kind].executions)
           return true;
   return false;
 }

@@ -3,7 +3,7 @@
 #include "answer_tools.h"
 #include "case.h"
 #include "tool/compile/config.h"
-#include "inspect/report/inspection.h"
+#include "inspect_answer.h"
 #include "sim/compile/kernel_flags.h"
 #include "tools_root.h"
 #include <errno.h>
@@ -17,31 +17,32 @@
 enum { RUN_SECONDS = 600, MOST_SETTINGS = 48, SETTING_BYTES = 512, MOST_RECORDED = 64 << 20 };
 static const size_t MEMORY = (size_t)8 << 30;
 
-bool inspect_answer_build(InspectBuild *b, const InspectOptions *o) {
+static bool build(InspectJob *job) {
   char source[PATH_MAX];
-  Answer *a = b->answer = calloc(1, sizeof *a);
+  InspectAnswer *subject = job->data;
+  const InspectOptions *o = &job->options;
+  InspectBuild *b = &job->build;
+  Answer *a = subject->answer = calloc(1, sizeof *a);
   if (!a || !realpath(o->file, source)) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->file, strerror(errno));
     return false;
   }
-  answer_build_inspected(a, o->exercise, source, o->blocks || o->kernel || o->exercise->open);
+  answer_build_inspected(a, subject->exercise, source, o->blocks || o->kernel || subject->exercise->open);
   if (a->status == STATUS_NOT_RUN && answer_find_mix(a)) {
     snprintf(b->source, sizeof b->source, "%s", a->source);
     snprintf(b->program, sizeof b->program, "%s", a->program);
-    return sandbox_folder_own(b->folder, sizeof b->folder);
+    return true;
   }
   fprintf(stderr, "ferry inspect: the answer could not be built: %s\n%s", status_name(a->status),
           a->diagnostics ? a->diagnostics : "");
   return false;
 }
 
-void inspect_answer_clean(InspectBuild *b) {
-  answer_free(b->answer);
-  free(b->answer);
-  b->answer = NULL;
-  if (b->folder[0])
-    sandbox_folder_remove(b->folder);
-  b->folder[0] = '\0';
+void inspect_answer_free(InspectAnswer *a) {
+  if (a->answer)
+    answer_free(a->answer);
+  free(a->answer);
+  a->answer = NULL;
 }
 
 // ---- running -------------------------------------------------------------------------------------------------------------
@@ -75,8 +76,26 @@ static void add_users(Settings *s) {
   }
 }
 
-static void set_all(Settings *s, const InspectBuild *b, const InspectOptions *o, bool descending, const char *folder) {
+// What is one run's: a test of the exercise, and the order of its threads.
+typedef struct AnswerRun {
+  const Test *test;
+  bool descending;
+  char folder[256], blocks[16];
+} AnswerRun;
+
+// A scored test has large inputs: it instruments as many blocks of each launch as when it is scored, unless --blocks says otherwise.
+static const char *blocks_of(const InspectJob *job, AnswerRun *r) {
+  if (!r->test->scored || r->test->scored->blocks <= 0 || job->options.blocks)
+    return job->options.blocks;
+  snprintf(r->blocks, sizeof r->blocks, "%d", r->test->scored->blocks);
+  return r->blocks;
+}
+
+static void set_all(Settings *s, const InspectJob *job, AnswerRun *r) {
   char record[300];
+  const InspectOptions *o = &job->options;
+  const Answer *a = ((InspectAnswer *)job->data)->answer;
+  const char *folder = r->folder;
   const char *gpu = o->gpu ? o->gpu : getenv("FERRY_SIM_GPU");
   snprintf(record, sizeof record, "%s/record", folder);
   memset(s, 0, sizeof *s);
@@ -88,12 +107,12 @@ static void set_all(Settings *s, const InspectBuild *b, const InspectOptions *o,
   add(s, "FERRY_SIM_MEMORY_MB", KERNELS_MEMORY_MB);
   add_users(s);
   add(s, "FERRY_SIM_GPU", gpu);
-  add(s, "FERRY_SIM_ORDER", descending ? "descending" : "ascending");
+  add(s, "FERRY_SIM_ORDER", r->descending ? "descending" : "ascending");
   add(s, "FERRY_INSPECT_RECORD", record);
   add(s, "FERRY_INSPECT_KERNEL", o->kernel);
-  add(s, "FERRY_INSPECT_BLOCKS", o->blocks);
-  add(s, "FERRY_INSPECT_COUNTS", descending && !gpu ? "0" : NULL); // what is counted is taken from the other run
-  add(s, "FERRY_INSPECT_MIX", b->answer->mix[0] ? b->answer->mix : NULL);
+  add(s, "FERRY_INSPECT_BLOCKS", blocks_of(job, r));
+  add(s, "FERRY_INSPECT_COUNTS", r->descending && !gpu ? "0" : NULL); // counts come from the other run
+  add(s, "FERRY_INSPECT_MIX", a->mix[0] ? a->mix : NULL);
 }
 
 // What the exercise's driver is asked; what it answers is not looked at. malloc.
@@ -110,30 +129,30 @@ static uint8_t *request_of(const Exercise *e, const char *test, size_t *bytes) {
   return request;
 }
 
-static SandboxResult run(const InspectBuild *b, const InspectOptions *o, bool descending, const char *test,
-                         const char *folder) {
+static SandboxResult run_test(const InspectJob *job, AnswerRun *r) {
   static Settings settings; // large
+  const InspectAnswer *subject = job->data;
   char bundle[512];
   size_t bytes = 0;
-  uint8_t *request = request_of(o->exercise, test, &bytes);
-  const char *argv[] = {b->program, NULL};
-  set_all(&settings, b, o, descending, folder);
+  uint8_t *request = request_of(subject->exercise, r->test->name, &bytes);
+  const char *argv[] = {job->build.program, NULL};
+  set_all(&settings, job, r);
   tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
-  SandboxJob job = {.argv = argv,
-                    .environment = settings.list,
-                    .folder = folder,
-                    .readable = {b->program, bundle, b->answer->mix[0] ? b->answer->mix : NULL},
-                    .request = request,
-                    .request_bytes = bytes,
-                    .seconds = RUN_SECONDS,
-                    .memory = MEMORY,
-                    .file_bytes = MOST_RECORDED,
-                    .folder_bytes = 2 * (size_t)MOST_RECORDED,
-                    .output_bytes = 1 << 20,
-                    .lines = 25};
-  SandboxResult r = sandbox_run(&job);
+  SandboxJob sandbox = {.argv = argv,
+                        .environment = settings.list,
+                        .folder = r->folder,
+                        .readable = {job->build.program, bundle, subject->answer->mix[0] ? subject->answer->mix : NULL},
+                        .request = request,
+                        .request_bytes = bytes,
+                        .seconds = RUN_SECONDS,
+                        .memory = MEMORY,
+                        .file_bytes = MOST_RECORDED,
+                        .folder_bytes = 2 * (size_t)MOST_RECORDED,
+                        .output_bytes = 1 << 20,
+                        .lines = 25};
+  SandboxResult result = sandbox_run(&sandbox);
   free(request);
-  return r;
+  return result;
 }
 
 // The answer may have put anything there.
@@ -150,7 +169,7 @@ static FILE *open_record(const char *folder) {
 }
 
 static bool take_record(Inspection *i, Answer *a, FILE *record, bool descending) {
-  places_forget();
+  locations_forget();
   const bool good = inspection_want(record) && answer_find_places(a, i);
   if (good)
     inspection_take(i, record, descending);
@@ -165,40 +184,49 @@ static void say_no_record(const SandboxResult *r, const char *test) {
           r->output ? r->output : "");
 }
 
-bool inspect_answer_run(Inspection *i, InspectBuild *b, const InspectOptions *o, bool descending, const char *test) {
-  char folder[256];
-  if (!sandbox_folder(folder, sizeof folder)) {
+static bool run_and_add(InspectJob *job, const Test *test, bool descending) {
+  AnswerRun run = {.test = test, .descending = descending};
+  if (!sandbox_folder(run.folder, sizeof run.folder)) {
     fprintf(stderr, "ferry inspect: no temporary folder could be made: %s\n", strerror(errno));
     return false;
   }
-  SandboxResult r = run(b, o, descending, test, folder);
-  FILE *record = open_record(folder);
-  const bool added = record && take_record(i, b->answer, record, descending);
+  SandboxResult r = run_test(job, &run);
+  FILE *record = open_record(run.folder);
+  const bool added = record && take_record(&job->inspection, ((InspectAnswer *)job->data)->answer, record, descending);
   if (!added)
-    say_no_record(&r, test);
+    say_no_record(&r, test->name);
   if (record)
     fclose(record);
   sandbox_result_free(&r);
-  sandbox_folder_remove(folder);
+  sandbox_folder_remove(run.folder);
   return added;
+}
+
+static bool run(InspectJob *job, bool descending) {
+  const Test *tests = ((InspectAnswer *)job->data)->exercise->tests;
+  for (const Test *t = tests; t < tests + MAX_TESTS && t->name; t++)
+    if (!t->huge && !run_and_add(job, t, descending))
+      return false;
+  return true;
 }
 
 // ---- registers -------------------------------------------------------------------------------------------------------------
 
-bool inspect_answer_registers(const InspectBuild *b, const char *said) {
+static bool ask_ptxas(const InspectJob *job, const char *out) {
   Command c = {0};
-  Answer tool = {.exercise = b->answer->exercise};
+  const Answer *answer = ((InspectAnswer *)job->data)->answer;
+  Answer tool = {.exercise = answer->exercise};
   char header[512], *text = NULL;
-  if (!sandbox_folder(tool.folder, sizeof tool.folder))
+  if (!*CONFIG_NVCC || !sandbox_folder(tool.folder, sizeof tool.folder))
     return false;
   snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", tool.exercise->id);
   command_program(&c, CONFIG_NVCC);
   command_words(&c,
                 "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o registers.cubin -I" CONFIG_ROOT "/core -include");
   command_word(&c, "%s", header);
-  command_word(&c, "%s", b->answer->source);
-  bool good = answer_run_tool(&tool, &c, (const char *[2]){header, b->answer->folder}, NVCC_SECONDS, &text);
-  FILE *file = good ? fopen(said, "wxe") : NULL;
+  command_word(&c, "%s", answer->source);
+  bool good = answer_run_tool(&tool, &c, (const char *[2]){header, answer->folder}, NVCC_SECONDS, &text);
+  FILE *file = good ? fopen(out, "wxe") : NULL;
   good = file && fputs(text, file) >= 0;
   good = file && fclose(file) == 0 && good;
   free(text);
@@ -206,3 +234,5 @@ bool inspect_answer_registers(const InspectBuild *b, const char *said) {
   sandbox_folder_remove(tool.folder);
   return good;
 }
+
+const InspectSubject inspect_answer = {build, run, ask_ptxas};

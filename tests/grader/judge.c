@@ -291,7 +291,7 @@ static FILE *record_of(Run *run) {
 // Of the runs in both orders together. False when addr2line failed.
 static bool inspect_runs(Inspection *i, Run *runs, int count, Answer *a) {
   FILE *record[2] = {0};
-  places_forget();
+  locations_forget();
   for (int n = 0; n < count; n++)
     record[n] = record_of(&runs[n]);
   bool good = answer_find_places(a, i);
@@ -322,7 +322,7 @@ static bool judge_inspected(TestVerdict *v, Answer *a, const Exercise *e, int de
     run_free(&runs[n], v);
   }
   inspection_free(&i);
-  place_files_forget();
+  location_files_forget();
   return good;
 }
 

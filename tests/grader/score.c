@@ -73,7 +73,7 @@ static Work work_of(const Inspection *i) {
   Work w = {.mixed = true};
   for (int n = 0; n < i->kernel_count; n++) {
     const InspectKernel *k = &i->kernels[n];
-    const double more = k->looked ? (double)k->blocks / (double)k->looked : 0;
+    const double more = k->instrumented ? (double)k->blocks / (double)k->instrumented : 0;
     w.loaded += more * bytes_of(k, LOAD);
     w.stored += more * (bytes_of(k, STORE) + bytes_of(k, ATOMIC));
     w.computed += more * (k->mix.fma + k->mix.fp32 + k->mix.fp64);

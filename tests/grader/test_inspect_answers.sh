@@ -169,7 +169,7 @@ while read -r exercise answer what least; do
   awk "BEGIN { exit !($ratio >= $least) }"
   result $? "$exercise, $answer: $what at least $least times the ideal" "it is $ratio times"
 done <<'END'
-63_transpose_shared banks passes_load 8
+63_transpose_shared banks wavefronts_load 8
 63_transpose_shared naive sectors_store 3
 61_grid_stride pieces sectors_load 3
 END

@@ -1,7 +1,7 @@
 // A private copy of what compiler and linker read, for a clone that only root can read.
 #include "tools_root.h"
 #include "tool/compile/config.h"
-#include "inspect/report/inspection.h"
+#include "inspect/instrument/instrument.h"
 #include "sandbox.h"
 #include <errno.h>
 #include <fcntl.h>

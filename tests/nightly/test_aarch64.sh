@@ -57,7 +57,7 @@ nice make NVCC= BUNDLE= build/cu2cpp build/include/ferry_where.h build/include/o
 ended $? 'cu2cpp and the generated headers'
 mapfile -t tests < <(find tests/core/base -name 'test_*.c' | sed "s@\.c\$@@; s@^@$build/@")
 nice make CC="$cc" CXX="$cxx" MARCH=armv8-a B=$build NVCC= MPICC= BUNDLE= $build/libferry.a $build/libinspect.a \
-  $build/core/inspect/instrument/guard_arrays "${tests[@]}" $build/tests/core/sim/test_{kernels,warps} >"$work/out" 2>&1
+  $build/core/inspect/instrument/pad_arrays "${tests[@]}" $build/tests/core/sim/test_{kernels,warps} >"$work/out" 2>&1
 status=$?
 ended $status 'the library, the inspector and the tests are compiled'
 [ $status = 0 ] || stop
@@ -86,7 +86,7 @@ inspected() { # FILE.cu: FILE.inspected.o
   # shellcheck disable=SC2046,SC2086 # options
   build/cu2cpp --gcc "$1" "$name.cpp" &&
     "$cxx" $(flags_of INSPECT) -Icore/sim/include -Iexercises -S "$name.cpp" -o "$name.s" &&
-    $qemu $build/core/inspect/instrument/guard_arrays "$name.s" "$name.guarded.s" && "$cxx" -c "$name.guarded.s" -o "$name.inspected.o" &&
+    $qemu $build/core/inspect/instrument/pad_arrays "$name.s" "$name.padded.s" && "$cxx" -c "$name.padded.s" -o "$name.inspected.o" &&
     aarch64-linux-gnu-objcopy --redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove \
       --redefine-sym memset=inspect_memset "$name.inspected.o"
 }

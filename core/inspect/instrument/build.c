@@ -1,26 +1,22 @@
-// From a .cu file to a program that looks at its own kernels, and its runs. No sandbox: it is the user's own file, run as the
-// user would run it. Answers to exercises are inspect_answer.c's.
-#include "grader/case.h"
-#include "tool/compile/config.h"
-#include "inspect/report/inspection.h"
+// Builds an instrumented program from a .cu file: stage by stage, each a compiler, an assembler or a linker as a child process.
+//
+// The stages of a file are in file_stages, at the end. Compiling it is a ladder of attempts (`attempts`), since what works best does not
+// always work. It is the user's own program, which runs with the user's rights: nothing here is confined to a sandbox.
+#include "inspect/instrument/instrument.h"
 #include "sim/compile/kernel_flags.h"
+#include "tool/compile/config.h"
 #include "tool/compile/nvcc.h"
 #include "tool/compile/process.h"
-#include "grader/sandbox.h"
+#include "tool/print/usage.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ARGUMENTS = 96 };
-// CUDA's header, first as nvcc has it, and as make has compiled it with INSPECT_FLAGS; what is of another compiler g++ leaves, and takes
-// the header itself.
+// cuda_runtime.h, which nvcc includes first, precompiled by make with INSPECT_FLAGS. If another compiler made it, g++ ignores it and
+// takes the header itself.
 #define PRECOMPILED_HEADER CONFIG_PRECOMPILED "/inspected.h"
 
 typedef struct Command {
@@ -57,307 +53,282 @@ static void word(Command *c, const char *before, const char *value) {
 static bool tool(const Command *c, const InspectBuild *b, const char *does) {
   int status = run_tool(c->argv, b->folder, NULL, NULL, NULL);
   if (status == 127)
-    fprintf(stderr, "ferry inspect: %s is not installed; ./ferry doctor says what installs it\n", c->argv[0]);
+    fprintf(stderr, "ferry inspect: %s is not installed. ./ferry doctor says how to install it.\n", c->argv[0]);
   else if (status != 0)
-    fprintf(stderr, "ferry inspect: %s failed: see above\n", does);
+    fprintf(stderr, "ferry inspect: %s failed: see the messages above\n", does);
   return status == 0;
 }
 
-// ---- building ------------------------------------------------------------------------------------------------------------
+// ---- one file --------------------------------------------------------------------------------------------------------------
 
-// A copy as a plain run has it (nvcc_build.c), for blocks that nobody looks at: it has this number.
-enum { PLAIN = INSPECT_FILES + 1 };
-#define PLAIN_FLAGS                                                                                                    \
+// The version of a file for blocks that --blocks leaves out, compiled as for a plain run (nvcc_build.c), but without contraction to
+// fused multiply-adds: instrumented blocks have none, and all blocks of a launch must compute the same bits. It has this number.
+enum { UNINSTRUMENTED = INSPECT_FILES + 1 };
+#define UNINSTRUMENTED_FLAGS                                                                                           \
   "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_DUAL_VERSION -ftls-model=local-exec "         \
-  "-march=native "                                                                                                     \
-  "-fno-math-errno -fno-trapping-math -ffp-contract=fast " VECTORIZING_FLAGS
+  "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=off " VECTORIZING_FLAGS
 
-static const char *flags_of(int number) {
-  return number == PLAIN ? "g++ " PLAIN_FLAGS : "g++ " INSPECT_FLAGS;
+// A source file, and the number in the names of the files that are made from it: kernels0.cpp, kernels0.s, kernels0.o.
+typedef struct Unit {
+  const char *source;
+  int number;
+} Unit;
+
+// One way to compile a unit.
+typedef struct Attempt {
+  bool
+      preprocessed; // translate launches after the preprocessor has run, as ./ferry nvcc does: slower, but nothing hides in a macro
+  bool
+      apart; // keep each kernel a function of its own, instead of inlining it into its launch: slower where not instrumented
+} Attempt;
+// Not inlined: a kernel that is only declared here, or that calls a recursive function.
+static const Attempt attempts[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
+static const char *flags_of(const Unit *u) {
+  return u->number == UNINSTRUMENTED ? "g++ " UNINSTRUMENTED_FLAGS : "g++ " INSPECT_FLAGS;
 }
 
-// The file's number in the folder: "/kernels0.cpp".
-static const char *numbered(const char *name, int number, const char *ending) {
+// "kernels0.cpp"
+static const char *numbered(const char *name, const Unit *u, const char *ending) {
   static char text[64];
-  snprintf(text, sizeof text, "%s%d%s", name, number, ending);
+  snprintf(text, sizeof text, "%s%d%s", name, u->number, ending);
   return text;
 }
 
-// Then no kernel is compiled for blocks that are left alone.
-static bool looks_at_all(const InspectOptions *o, int number) {
-  return number != PLAIN && !o->blocks && !o->kernel;
+static void path_of(char path[PATH_MAX], const InspectBuild *b, const Unit *u, const char *ending) {
+  snprintf(path, PATH_MAX, "%s/%s", b->folder, numbered("kernels", u, ending));
 }
 
-static bool plays_gpu(const InspectOptions *o) {
+// Then no kernel is compiled for uninstrumented blocks.
+static bool instruments_all_blocks(const InspectOptions *o, const Unit *u) {
+  return u->number != UNINSTRUMENTED && !o->blocks && !o->kernel;
+}
+
+bool inspect_models_gpu(const InspectOptions *o) {
   return o->gpu || getenv("FERRY_SIM_GPU");
 }
 
-bool inspect_has_loops(const InspectOptions *o) {
-  return !o->exercise && !o->program && !plays_gpu(o);
+bool inspect_runs_loops(const InspectOptions *o) {
+  return !o->program && !inspect_models_gpu(o);
 }
 
-// How cu2cpp takes the kernels of the copy with this number.
-static const char *splitting(const InspectOptions *o, int number) {
-  return number == PLAIN ? "--split" : inspect_has_loops(o) ? "--split --told" : "";
+static const char *splitting(const InspectOptions *o, const Unit *u) {
+  return u->number == UNINSTRUMENTED ? "--split" : inspect_runs_loops(o) ? "--split --instrument" : "";
 }
 
-static bool transform(const InspectBuild *b, const InspectOptions *o, const char *source, int number) {
+static bool translate_source(const InspectJob *j, const Unit *u) {
   Command c = {0};
+  char to[PATH_MAX];
+  path_of(to, &j->build, u, ".cpp");
   word(&c, "", CONFIG_ROOT "/build/cu2cpp");
   words(&c, "--gcc");
-  words(&c, splitting(o, number));
-  word(&c, "", source);
-  word(&c, b->folder, numbered("/kernels", number, ".cpp"));
-  return tool(&c, b, "the transformation of the launches");
+  words(&c, splitting(&j->options, u));
+  word(&c, "", u->source);
+  word(&c, "", to);
+  return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
 }
 
-static void keep_errors(const InspectBuild *b, int number, Command *c) {
-  char converted[PATH_MAX];
-  snprintf(converted, sizeof converted, "%s%s", b->folder, numbered("/kernels", number, ".cpp"));
-  nvcc_keep_errors(converted, c->argv);
-}
-
-// `apart`: for kernels that are launched here and defined in another file. What the compiler says goes to the file `said`, or is
-// seen where that is NULL.
-static bool compile_as(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
-                       const char *said) {
-  Command c = {0};
-  char folder[PATH_MAX];
-  snprintf(folder, sizeof folder, "%s", source);
-  *strrchr(folder, '/') = '\0';
-  words(&c, flags_of(number));
-  words(&c, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  words(&c, nvcc_file_looks_through_casts(source) ? "-fno-strict-aliasing" : "");
-  word(&c, "-I", CONFIG_ROOT "/build/sim/core");
-  word(&c, "-I", CONFIG_ROOT "/core/sim/include");
-  word(&c, "-I", CONFIG_ROOT "/core");
-  word(&c, "-I", CONFIG_ROOT "/build/include");
-  word(&c, "", "-iquote");
-  word(&c, "", folder);
-  words(&c, CONFIG_INCLUDES);
-  const bool precompiled = !apart && number != PLAIN && access(PRECOMPILED_HEADER, R_OK) == 0;
-  words(&c, precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
-  words(&c, looks_at_all(o, number) ? "-include cudasim_all_told.h" : "");
-  word(&c, "", "-S");
-  word(&c, "", numbered("kernels", number, ".cpp"));
-  word(&c, "", "-o");
-  word(&c, "", numbered("kernels", number, ".s"));
-  keep_errors(b, number, &c);
-  return said ? run_tool(c.argv, b->folder, NULL, NULL, said) == 0 : tool(&c, b, "the compilation");
-}
-
-// A program as ./ferry nvcc takes it: after the preprocessor, launches find their kernels as calls do.
-static bool compile_program(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
-                            const char *said) {
-  Command first = {0}, second = {0}, third = {0};
-  words(&first, flags_of(number));
-  words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
+static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool apart) {
+  Command first = {0}, second = {0};
   char cccl[PATH_MAX];
+  words(&first, flags_of(u));
+  words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
   words(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
   if (nvcc_find_cccl(cccl, sizeof cccl))
     word(&first, "-isystem", cccl);
-  words(&first, looks_at_all(o, number) ? "-include cudasim_all_told.h" : "");
+  words(&first, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
   words(&first, NVCC_MACROS " -x c++ -E -o");
-  word(&first, "", numbered("kernels", number, ".ii"));
-  word(&first, "", source);
+  word(&first, "", numbered("kernels", u, ".ii"));
+  word(&first, "", u->source);
   word(&second, "", CONFIG_ROOT "/build/cu2cpp");
   words(&second, "--gcc --program");
-  words(&second, splitting(o, number));
-  word(&second, "", numbered("kernels", number, ".ii"));
-  word(&second, "", numbered("kernels", number, ".cpp"));
-  words(&third, flags_of(number));
-  words(&third, "-fpreprocessed -S");
-  word(&third, "", numbered("kernels", number, ".cpp"));
-  word(&third, "", "-o");
-  word(&third, "", numbered("kernels", number, ".s"));
-  if (!tool(&first, b, "the preprocessor") || !tool(&second, b, "the transformation of the launches"))
-    return false;
+  words(&second, splitting(&j->options, u));
+  word(&second, "", numbered("kernels", u, ".ii"));
+  word(&second, "", numbered("kernels", u, ".cpp"));
+  return tool(&first, &j->build, "the preprocessor") &&
+         tool(&second, &j->build, "the translation of kernel launches (cu2cpp)");
+}
+
+static void compile_source_flags(Command *c, const InspectJob *j, const Unit *u, bool apart) {
+  char folder[PATH_MAX];
+  snprintf(folder, sizeof folder, "%s", u->source);
+  *strrchr(folder, '/') = '\0';
+  words(c, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  words(c, nvcc_file_looks_through_casts(u->source) ? "-fno-strict-aliasing" : "");
+  word(c, "-I", CONFIG_ROOT "/build/sim/core");
+  word(c, "-I", CONFIG_ROOT "/core/sim/include");
+  word(c, "-I", CONFIG_ROOT "/core");
+  word(c, "-I", CONFIG_ROOT "/build/include");
+  word(c, "", "-iquote");
+  word(c, "", folder);
+  words(c, CONFIG_INCLUDES);
+  const bool precompiled = !apart && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
+  words(c, precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
+  words(c, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
+}
+
+static void compile_preprocessed_flags(Command *c, const InspectJob *j, const Unit *u) {
   char preprocessed[PATH_MAX];
-  snprintf(preprocessed, sizeof preprocessed, "%s%s", b->folder, numbered("/kernels", number, ".ii"));
-  if (nvcc_file_looks_through_casts(preprocessed))
-    words(&third, "-fno-strict-aliasing");
-  keep_errors(b, number, &third);
-  return said ? run_tool(third.argv, b->folder, NULL, NULL, said) == 0 : tool(&third, b, "the compilation");
+  path_of(preprocessed, &j->build, u, ".ii");
+  words(c, "-fpreprocessed");
+  words(c, nvcc_file_looks_through_casts(preprocessed) ? "-fno-strict-aliasing" : "");
 }
 
-static bool compile_once(const InspectBuild *b, const InspectOptions *o, const char *source, int number, bool apart,
-                         const char *said) {
-  return b->nvcc ? compile_program(b, o, source, number, apart, said) : compile_as(b, o, source, number, apart, said);
-}
-
-// Where some blocks are left alone they run the plain copy. Where that cannot be made they run the other.
-static bool compile_beside(const InspectBuild *b, const InspectOptions *o, const char *source) {
-  char told[PATH_MAX], plain[PATH_MAX], said[300];
-  snprintf(said, sizeof said, "%s/said", b->folder);
-  snprintf(told, sizeof told, "%s%s", b->folder, numbered("/kernels", 0, ".s"));
-  snprintf(plain, sizeof plain, "%s%s", b->folder, numbered("/kernels", PLAIN, ".s"));
-  return (b->nvcc || transform(b, o, source, PLAIN)) && compile_once(b, o, source, PLAIN, false, said) &&
-         inspect_share_variables(told, plain);
-}
-
-// A kernel's code is to stand in its launch. Where it cannot, since only its declaration is there or a function calls itself, it
-// stays a function, which is looked at as well, and is slower where it is not.
-static bool compile_either_way(const InspectBuild *b, const InspectOptions *o, const char *source, int number,
-                               const char *said) {
-  return compile_once(b, o, source, number, false, said) || compile_once(b, o, source, number, true, said);
-}
-
-// What only the preprocessor makes plain, as a kernel in a macro's argument, ./ferry nvcc understands: it takes longer.
-static bool compile_as_nvcc(InspectBuild *b, const InspectOptions *o, const char *source, int number,
-                            const char *said) {
-  if (b->nvcc)
+// To assembly. The compiler's messages go to the file `messages`; NULL: they are shown.
+static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *messages) {
+  Command c = {0};
+  char translated[PATH_MAX];
+  if (a.preprocessed && !preprocess_and_translate(j, u, a.apart))
     return false;
-  b->nvcc = true;
-  b->nvcc = compile_either_way(b, o, source, number, said);
-  return b->nvcc;
+  words(&c, flags_of(u));
+  if (a.preprocessed)
+    compile_preprocessed_flags(&c, j, u);
+  else
+    compile_source_flags(&c, j, u, a.apart);
+  word(&c, "", "-S");
+  word(&c, "", numbered("kernels", u, ".cpp"));
+  word(&c, "", "-o");
+  word(&c, "", numbered("kernels", u, ".s"));
+  path_of(translated, &j->build, u, ".cpp");
+  nvcc_keep_errors(translated, c.argv);
+  return messages ? run_tool(c.argv, j->build.folder, NULL, NULL, messages) == 0
+                  : tool(&c, &j->build, "the compilation");
 }
 
-static bool compile(InspectBuild *b, const InspectOptions *o, const char *source, int number, bool beside) {
-  char said[300];
-  snprintf(said, sizeof said, "%s/said", b->folder);
-  if (!compile_either_way(b, o, source, number, said) && !compile_as_nvcc(b, o, source, number, said))
-    return (b->nvcc || transform(b, o, source, number)) && compile_once(b, o, source, number, true, NULL); // says why
-  b->beside = beside && compile_beside(b, o, source);
+// ---- the stages of a file --------------------------------------------------------------------------------------------------
+
+static bool translate_and_compile(InspectJob *j, const Unit *u) {
+  InspectBuild *b = &j->build;
+  char messages[300];
+  snprintf(messages, sizeof messages, "%s/messages", b->folder);
+  if (!b->nvcc && !translate_source(j, u))
+    return false;
+  for (size_t n = 0; n < sizeof attempts / sizeof attempts[0]; n++)
+    if ((!b->nvcc || attempts[n].preprocessed) && compile(j, u, attempts[n], messages)) {
+      b->nvcc = attempts[n].preprocessed;
+      return true;
+    }
+  return (b->nvcc || translate_source(j, u)) && compile(j, u, (Attempt){b->nvcc, true}, NULL); // shows why
+}
+
+// For blocks that --blocks leaves out. Without it they run the instrumented version.
+static bool compile_uninstrumented(InspectJob *j, const Unit *u) {
+  InspectBuild *b = &j->build;
+  const Unit plain = {u->source, UNINSTRUMENTED};
+  char instrumented[PATH_MAX], uninstrumented[PATH_MAX], messages[300];
+  if (!b->dual)
+    return true;
+  snprintf(messages, sizeof messages, "%s/messages", b->folder);
+  path_of(instrumented, b, u, ".s");
+  path_of(uninstrumented, b, &plain, ".s");
+  b->dual = (b->nvcc || translate_source(j, &plain)) && compile(j, &plain, (Attempt){b->nvcc, false}, messages) &&
+            inspect_merge_versions(instrumented, uninstrumented);
   return true;
 }
 
-bool inspect_ask_ptxas(const InspectBuild *b, const InspectOptions *o, char *said, size_t bytes) {
-  Command c = {0};
-  if (!*CONFIG_NVCC || o->program || o->no_registers)
-    return false;
-  snprintf(said, bytes, "%s/ptxas", b->folder);
-  if (b->answer)
-    return inspect_answer_registers(b, said);
-  word(&c, "", CONFIG_NVCC);
-  words(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
-  word(&c, "-I", CONFIG_ROOT "/core");
-  word(&c, "", b->source);
-  return run_tool(c.argv, b->folder, NULL, NULL, said) == 0;
+static bool rewrite_assembly(InspectJob *j, const Unit *u) {
+  char assembly[PATH_MAX], padded[PATH_MAX];
+  path_of(assembly, &j->build, u, ".s");
+  path_of(padded, &j->build, u, ".padded.s");
+  if (inspect_pad_arrays(assembly, padded, false))
+    return true;
+  fprintf(stderr, "ferry inspect: %s cannot be written: %s\n", padded, strerror(errno));
+  return false;
 }
 
-static bool assemble(const InspectBuild *b, int number) {
-  char assembly[PATH_MAX], guarded[PATH_MAX];
+static bool assemble(InspectJob *j, const Unit *u) {
   Command c = {0};
-  snprintf(assembly, sizeof assembly, "%s/%s", b->folder, numbered("kernels", number, ".s"));
-  snprintf(guarded, sizeof guarded, "%s/%s", b->folder, numbered("guarded", number, ".s"));
-  if (!inspect_guard_arrays(assembly, guarded, false)) {
-    fprintf(stderr, "ferry inspect: %s cannot be written: %s\n", guarded, strerror(errno));
-    return false;
-  }
   words(&c, "g++ -c");
-  word(&c, "", numbered("guarded", number, ".s"));
+  word(&c, "", numbered("kernels", u, ".padded.s"));
   word(&c, "", "-o");
-  word(&c, "", numbered("kernels", number, ".o"));
-  return tool(&c, b, "the assembler");
+  word(&c, "", numbered("kernels", u, ".o"));
+  return tool(&c, &j->build, "the assembler");
 }
 
-// Beside a plain copy it is that one's constructors that run.
-static bool take_copies(const InspectBuild *b, int number) {
+// memcpy and its like become the inspector's. Of two versions, only the uninstrumented one runs constructors.
+static bool redirect_copies(InspectJob *j, const Unit *u) {
   Command c = {0};
   words(&c, "objcopy " INSPECT_COPIES);
-  if (b->beside)
+  if (j->build.dual)
     words(&c, "--remove-section=.init_array* --remove-section=.rela.init_array*");
-  word(&c, "", numbered("kernels", number, ".o"));
-  return tool(&c, b, "objcopy");
+  word(&c, "", numbered("kernels", u, ".o"));
+  return tool(&c, &j->build, "objcopy");
 }
 
-static bool link_program(const InspectBuild *b, const InspectOptions *o) {
-  char said[300];
+static bool (*const file_stages[])(InspectJob *, const Unit *) = {
+    translate_and_compile,  // cu2cpp and g++ -S, by the first of `attempts` that works
+    compile_uninstrumented, // with --blocks
+    rewrite_assembly,       // pad_arrays.c
+    assemble,
+    redirect_copies,
+};
+
+// ---- the program -------------------------------------------------------------------------------------------------------------
+
+static bool link_program(const InspectJob *j) {
+  const InspectBuild *b = &j->build;
+  char messages[300];
   Command c = {0};
   word(&c, "", CONFIG_CXX);
   words(&c, CONFIG_LINKER " -o program");
-  for (int n = 0; n <= o->with_count; n++)
-    word(&c, "", numbered("kernels", n, ".o"));
-  if (b->beside)
-    word(&c, "", numbered("kernels", PLAIN, ".s"));
+  for (int n = 0; n <= j->options.with_count; n++)
+    word(&c, "", numbered("kernels", &(Unit){.number = n}, ".o"));
+  if (b->dual)
+    word(&c, "", numbered("kernels", &(Unit){.number = UNINSTRUMENTED}, ".s"));
   word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
   word(&c, "", CONFIG_LIBRARY);
   words(&c, CONFIG_LINK);
-  snprintf(said, sizeof said, "%s/said", b->folder);
-  return b->beside ? run_tool(c.argv, b->folder, NULL, NULL, said) == 0
-                   : tool(&c, b, "linking (--with FILE.cu adds a file)");
+  snprintf(messages, sizeof messages, "%s/messages", b->folder);
+  return b->dual ? run_tool(c.argv, b->folder, NULL, NULL, messages) == 0
+                 : tool(&c, b, "linking (--with FILE.cu adds a file)");
 }
 
-static bool build(InspectBuild *b, const InspectOptions *o, bool beside) {
-  for (int n = 0; n <= o->with_count; n++) {
-    const char *file = n ? o->with[n - 1] : b->source;
+static bool build(InspectJob *j, bool dual) {
+  for (int n = 0; n <= j->options.with_count; n++) {
+    const char *file = n ? j->options.with[n - 1] : j->build.source;
     char source[PATH_MAX];
     if (!realpath(file, source)) {
       fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", file, strerror(errno));
       return false;
     }
-    if ((!b->nvcc && !transform(b, o, source, n)) || !compile(b, o, source, n, beside) || !assemble(b, n) ||
-        !take_copies(b, n))
-      return false;
+    j->build.dual = dual;
+    for (size_t s = 0; s < sizeof file_stages / sizeof file_stages[0]; s++)
+      if (!file_stages[s](j, &(Unit){source, n}))
+        return false;
   }
-  return link_program(b, o);
+  return link_program(j);
 }
 
-bool inspect_compile(InspectBuild *b, const InspectOptions *o) {
-  if (!realpath(o->program ? o->program : o->file, b->source)) {
-    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->program ? o->program : o->file, strerror(errno));
+bool inspect_build_program(InspectJob *j) {
+  const InspectOptions *o = &j->options;
+  InspectBuild *b = &j->build;
+  const char *given = o->program ? o->program : o->file;
+  if (!realpath(given, b->source)) {
+    fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", given, strerror(errno));
     return false;
   }
   b->nvcc = o->nvcc;
-  // One of those that a later ./ferry removes when this one is killed.
-  if (!sandbox_folder_own(b->folder, sizeof b->folder) || chmod(b->folder, 0700) != 0) {
-    fprintf(stderr, "ferry inspect: no temporary folder can be made in $TMPDIR or /tmp: %s\n", strerror(errno));
-    b->folder[0] = '\0';
-    return false;
-  }
-  if (o->program) {
+  if (o->program)
     snprintf(b->program, sizeof b->program, "%s", b->source);
-    return true;
-  }
-  snprintf(b->program, sizeof b->program, "%s/program", b->folder);
-  const bool beside = o->blocks && o->with_count == 0; // some blocks are left alone
-  return build(b, o, beside) || (b->beside && build(b, o, false));
-}
-
-void inspect_clean(InspectBuild *b) {
-  const char *argv[] = {"rm", "-rf", "--", b->folder, NULL};
-  if (b->folder[0])
-    run_tool(argv, "/", NULL, NULL, NULL);
-  b->folder[0] = '\0';
-}
-
-// ---- running -------------------------------------------------------------------------------------------------------------
-
-static void set(const char *name, const char *value) {
-  if (value)
-    setenv(name, value, 1);
   else
-    unsetenv(name);
+    snprintf(b->program, sizeof b->program, "%s/program", b->folder);
+  const bool dual = o->blocks && o->with_count == 0; // two versions that cannot be linked: one
+  if (!o->program && !build(j, dual) && !(b->dual && build(j, false)))
+    return false;
+  if (!inspect_runs_loops(o) && !inspect_write_mix(b, b->mix, sizeof b->mix))
+    b->mix[0] = '\0';
+  return true;
 }
 
-static void begin_child(const InspectOptions *o, const char *order, bool quiet, const char *record, const char *mix) {
-  set("FERRY_INSPECT_MIX", mix);
-  if (o->gpu)
-    set("FERRY_SIM_GPU", o->gpu);
-  set("FERRY_INSPECT_RECORD", record);
-  set("FERRY_INSPECT_KERNEL", o->kernel);
-  set("FERRY_INSPECT_BLOCKS", o->blocks);
-  set("FERRY_SIM_ORDER", order);
-  const bool again = strcmp(order, "descending") == 0; // what is counted is taken from the other run
-  set("FERRY_INSPECT_COUNTS", again && !plays_gpu(o) ? "0" : NULL);
-  set("FERRY_CUDA", "sim");
-  if (quiet) {
-    redirect_to("/dev/null", O_WRONLY, 1);
-    redirect_to("/dev/null", O_WRONLY, 2);
-  }
+bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
+  Command c = {0};
+  if (!*CONFIG_NVCC)
+    return false;
+  word(&c, "", CONFIG_NVCC);
+  words(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
+  word(&c, "-I", CONFIG_ROOT "/core");
+  word(&c, "", j->build.source);
+  return run_tool(c.argv, j->build.folder, NULL, NULL, out) == 0;
 }
 
-int inspect_run(const InspectBuild *b, const InspectOptions *o, const char *order, bool quiet, char *record,
-                size_t bytes) {
-  snprintf(record, bytes, "%s/record", b->folder);
-  unlink(record);
-  fflush(NULL);
-  pid_t pid = fork();
-  if (pid == 0) {
-    begin_child(o, order, quiet, record, b->mix[0] ? b->mix : NULL);
-    o->arguments[0] = (char *)(uintptr_t)b->program;
-    execv(b->program, o->arguments);
-    _exit(127);
-  }
-  return pid < 0 ? -1 : wait_for_tool(pid);
-}
+const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, inspect_ask_ptxas};

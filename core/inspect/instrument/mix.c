@@ -1,22 +1,22 @@
-// What each basic block computes, read from the inspected program's machine code: the compiler has put a call to
-// __sanitizer_cov_trace_pc at the begin of each, instrument/guard.c what it does in its place, and core/inspect counts how often warps
-// come by. Only for x86-64, whose scalar
-// instructions are one each what a GPU's are; what a GPU does in an operand (a negation, a constant, an offset) counts nothing.
-#include "inspect/report/inspection.h"
+// The instruction mix of each basic block, from the instrumented program's machine code. A block begins with a call
+// to __sanitizer_cov_trace_pc, or with what pad_arrays.c has put in its place; at run time core/inspect counts how
+// often warps execute it. Only for x86-64, whose scalar instructions correspond to those of a GPU; what a GPU encodes
+// in an operand (a negation, a constant, an offset) does not count.
+#include "inspect/instrument/instrument.h"
 #include "tool/compile/process.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { HANDLER_STEPS = 16 }; // so soon after its begin a bounds check's handler makes its call
-enum { TOLD_STEPS = 10 };    // what tells of a block (instrument/guard.c)
+enum { HANDLER_STEPS = 16 }; // so many instructions after its first one, a bounds check's handler has made its call
+enum { EVENT_STEPS = 10 };   // instructions of an inlined block event (pad_arrays.c)
 
 typedef enum Step {
   STEP_NOTHING,
-  STEP_BLOCK,   // the call that begins a basic block
-  STEP_ADDRESS, // of an instruction that follows, as what tells of a block begins with it
-  STEP_STORED,  // as it ends
-  STEP_HANDLER, // the call of a bounds check that failed
-  STEP_END,     // a jump or return: nothing comes after it
+  STEP_BLOCK,   // the call at the beginning of a basic block
+  STEP_ADDRESS, // loads the address of a following instruction, as an inlined block event begins
+  STEP_STORED,  // and stores a register, as it ends
+  STEP_HANDLER, // the call of a failed bounds check
+  STEP_END,     // a jump or return: control does not go on to the next instruction
   STEP_BRANCH,
   STEP_ADD,
   STEP_MULTIPLY,
@@ -32,7 +32,7 @@ typedef enum Step {
 } Step;
 
 typedef struct Instruction {
-  uint64_t at, to; // to: of a branch
+  uint64_t at, to; // to: the target of a branch
   Step step;
 } Instruction;
 
@@ -72,8 +72,8 @@ static Step floating(const char *name) {
   return is_one_of(special, name) || strncmp(name, "cvt", 3) == 0 ? STEP_SPECIAL : STEP_NOTHING;
 }
 
-// A register is set to 0 by itself; an address that is a register and an offset is part of the access, and so is one that goes
-// straight to the call that tells of the access (in rdi).
+// Free on a GPU: setting a register to 0; computing an address of a register and an offset, or one that is passed to
+// the access's callback (in rdi).
 static bool is_free(const char *name, const char *operands) {
   const char *comma = strrchr(operands, ',');
   if (strncmp(name, "xor", 3) == 0 || strncmp(name, "sub", 3) == 0)
@@ -92,7 +92,7 @@ static Step integer(const char *name, const char *operands) {
   size_t length = strlen(stem);
   if (strstr(operands, "%rsp") || strstr(operands, "%xmm"))
     return STEP_NOTHING;
-  for (int turn = 0; turn < 2; turn++) { // as it is, then without the size: addl
+  for (int turn = 0; turn < 2; turn++) { // as it is, then without the size suffix: addl
     if (is_one_of(some, stem))
       return is_free(stem, operands) ? STEP_NOTHING : STEP_INTEGER;
     if (strcmp(stem, "cmp") == 0 || strcmp(stem, "test") == 0)
@@ -105,7 +105,7 @@ static Step integer(const char *name, const char *operands) {
   return strncmp(name, "cmov", 4) == 0 ? STEP_INTEGER : STEP_NOTHING;
 }
 
-// A call of the mathematical library: "call 1234 <expf@plt>".
+// A call of the math library: "call 1234 <expf@plt>".
 static Step called(const char *operands) {
   static const char *const functions[] = {"exp", "exp2", "log", "log2", "sin", "cos",
                                           "tan", "tanh", "pow", "erf",  "sqrt"};
@@ -123,7 +123,8 @@ static Step called(const char *operands) {
     return STEP_BLOCK;
   if (strncmp(name, "__ubsan_handle_out_of_bounds", 28) == 0)
     return STEP_HANDLER;
-  if (strstr(name, "__shfl_")) // in an instance's name: one instruction, whose inside cudasim_warp.h keeps unseen
+  // a shuffle, in the name of its instance: one instruction; cudasim_warp.h keeps the inside uninstrumented
+  if (strstr(name, "__shfl_"))
     return STEP_INTEGER;
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     size_t length = strlen(functions[i]);
@@ -147,7 +148,7 @@ static Step step_of(const char *name, const char *operands) {
 // ---- the whole program ---------------------------------------------------------------------------------------------------
 
 // "lea 0x25(%rip),%rdi # 1234 <...>", "mov %rax,%fs:0x..."
-static Step told_step(const char *name, const char *operands, uint64_t *to) {
+static Step event_step(const char *name, const char *operands, uint64_t *to) {
   const char *target = strstr(operands, "# ");
   if (strcmp(name, "lea") == 0 && strstr(operands, "(%rip),%rdi") && target) {
     *to = strtoull(target + 2, NULL, 16);
@@ -156,7 +157,8 @@ static Step told_step(const char *name, const char *operands, uint64_t *to) {
   return strcmp(name, "mov") == 0 && strncmp(operands, "%rax,%fs:", 9) == 0 ? STEP_STORED : STEP_NOTHING;
 }
 
-// "    1234:\tmulss  %xmm2,%xmm0\n", whose line is cut up. By hand: a program has a hundred thousand.
+// Parses "    1234:\tmulss  %xmm2,%xmm0
+// ", modifying it. Written by hand for speed: a program has a hundred thousand instructions.
 static bool read_instruction(char *line, Instruction *i) {
   char *colon;
   const unsigned long at = strtoul(line, &colon, 16);
@@ -171,13 +173,13 @@ static bool read_instruction(char *line, Instruction *i) {
   operands[strcspn(operands, "\n")] = '\0';
   *i = (Instruction){.at = at, .to = strtoull(operands, NULL, 16), .step = step_of(name, operands)};
   if (i->step == STEP_NOTHING)
-    i->step = told_step(name, operands, &i->to);
+    i->step = event_step(name, operands, &i->to);
   return true;
 }
 
-// The instructions up to here end one that tells of a block: they become that one.
-static void take_told(Program *p, uint64_t behind) {
-  const int begin = p->count - TOLD_STEPS;
+// If the last instructions are an inlined block event, replaces them by it.
+static void merge_event(Program *p, uint64_t behind) {
+  const int begin = p->count - EVENT_STEPS;
   if (begin < 0 || p->list[begin].step != STEP_ADDRESS || p->list[begin].to != behind ||
       p->list[p->count - 1].step != STEP_STORED)
     return;
@@ -191,7 +193,7 @@ static Program read_program(FILE *in) {
   Instruction i;
   while (fgets(line, sizeof line, in))
     if (read_instruction(line, &i)) {
-      take_told(&p, i.at);
+      merge_event(&p, i.at);
       p.list = inspect_grown(p.list, p.count, sizeof *p.list);
       p.list[p.count++] = i;
     }
@@ -213,12 +215,12 @@ static bool leads_to_handler(const Program *p, uint64_t at) {
   return false;
 }
 
-// A multiplication and an addition are one instruction of a GPU's, where there is one of each: nvcc contracts them.
+// A multiplication and an addition in one block count as one multiply-add, since nvcc contracts them.
 static int pairs(int a, int b) {
   return a < b ? a : b;
 }
 
-// Of the basic block that begins behind `first`, written as core/inspect/runtime/mix.c reads it.
+// Writes the mix of the basic block that begins after `first`, as core/inspect/mix.c reads it.
 static void write_block(FILE *out, const Program *p, int first) {
   int of[STEP_DIVISION + 1] = {0};
   bool compared = false;
@@ -226,7 +228,7 @@ static void write_block(FILE *out, const Program *p, int first) {
     const Instruction *i = &p->list[n];
     if (i->step == STEP_END || i->step == STEP_BLOCK)
       break;
-    // The comparison of a bounds check is none of the source's.
+    // The comparison of a bounds check is not in the source.
     if (i->step == STEP_BRANCH && compared && leads_to_handler(p, i->to))
       of[STEP_COMPARE]--;
     compared = i->step == STEP_COMPARE || (compared && i->step != STEP_BRANCH);

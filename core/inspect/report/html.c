@@ -1,5 +1,5 @@
-// An inspection as one page of HTML that needs nothing else: the source with its counts in the margin, warmer the more it costs,
-// and what was found where it was found.
+// The report as one self-contained page of HTML: the source with its counts in the margin, warmer the more a line
+// costs, and findings where they occur.
 #include "tool/compile/files.h"
 #include "tool/print/text.h"
 #include "inspect/report/inspection.h"
@@ -47,15 +47,15 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
   text_add(t, "</div>\n");
 }
 
-// All kernels' counts of one line of FILE.
+// The counts of one source line, of all kernels.
 typedef struct Margin {
   Tally access[SPACES][ACCESSES];
-  uint64_t lanes, live, cost; // cost: sectors and passes
+  uint64_t lanes, live, cost; // cost: sectors and wavefronts
   bool any;
 } Margin;
 
 static void add(Tally *sum, const Tally *t) {
-  sum->runs += t->runs;
+  sum->executions += t->executions;
   sum->units += t->units;
   sum->ideal += t->ideal;
 }
@@ -82,11 +82,11 @@ static Margin margin_of(const Inspection *i, int line) {
 static void text_cell(Text *t, const Tally *a, const Tally *b) {
   Tally y = *a;
   add(&y, b);
-  if (!y.runs)
+  if (!y.executions)
     text_add(t, "<td></td>");
   else
     text_add(t, "<td%s>%.1f/%.1f</td>", y.units >= 2 * y.ideal ? " class=\"poor\"" : "",
-             (double)y.units / (double)y.runs, (double)y.ideal / (double)y.runs);
+             (double)y.units / (double)y.executions, (double)y.ideal / (double)y.executions);
 }
 
 static void text_row(Text *t, const Inspection *i, int number, const char *code, size_t length, uint64_t most) {
@@ -102,7 +102,7 @@ static void text_row(Text *t, const Inspection *i, int number, const char *code,
     text_add(t, "<td>%.0f%%</td>", 100.0 * (double)m.lanes / (double)m.live);
   else
     text_add(t, "<td></td>");
-  for (int space = 0; space < SPACES; space++) { // atomics count with what is written
+  for (int space = 0; space < SPACES; space++) { // atomics count with stores
     text_cell(t, &m.access[space][LOAD], &none);
     text_cell(t, &m.access[space][STORE], &m.access[space][ATOMIC]);
   }
@@ -126,8 +126,9 @@ static void text_source(Text *t, const Inspection *i) {
     uint64_t cost = margin_of(i, number++).cost;
     most = cost > most ? cost : most;
   }
-  text_add(t, "<div class=\"wide\"><table class=\"source\">\n<tr><th>lanes</th><th>global load</th><th>store</th>"
-              "<th>shared load</th><th>store</th><th></th><th></th></tr>\n");
+  text_add(t,
+           "<div class=\"wide\"><table class=\"source\">\n<tr><th>active lanes</th><th>global load</th><th>store</th>"
+           "<th>shared load</th><th>store</th><th></th><th></th></tr>\n");
   number = 1;
   for (const char *at = i->text; *at; at += strcspn(at, "\n"), at += *at == '\n')
     text_row(t, i, number++, at, strcspn(at, "\r\n"), most);
@@ -139,7 +140,7 @@ static void text_kernel(Text *t, const InspectKernel *k) {
   text_xml(t, k->name);
   text_add(t, "</td><td>%u x %u x %u</td><td>%u x %u x %u</td><td>%llu</td><td>%llu of %llu</td><td>%llu + %llu</td>",
            k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], (unsigned long long)k->launches,
-           (unsigned long long)k->looked, (unsigned long long)k->blocks, (unsigned long long)k->shared_bytes,
+           (unsigned long long)k->instrumented, (unsigned long long)k->blocks, (unsigned long long)k->shared_bytes,
            (unsigned long long)k->dynamic_bytes);
   if (k->registers)
     text_add(t, "<td>%d</td><td>%.0f %%</td></tr>\n", k->registers, 100 * inspect_occupancy(k, k->registers));
@@ -160,16 +161,17 @@ static void text_page(Text *t, const Inspection *i) {
            i->runs);
   for (int n = 0; n < i->finding_count; n++)
     if (!i->findings[n].first.file || strcmp(i->findings[n].first.file, i->source) != 0)
-      text_finding(t, i, &i->findings[n]); // of another file
+      text_finding(t, i, &i->findings[n]); // in another file
   text_add(
-      t, "<h2>Kernels</h2>\n<div class=\"wide\"><table><tr><th></th><th>grid</th><th>block</th><th>launches</th>"
-         "<th>blocks looked at</th><th>shared bytes, static + dynamic</th><th>registers</th><th>occupancy</th></tr>\n");
+      t,
+      "<h2>Kernels</h2>\n<div class=\"wide\"><table><tr><th></th><th>grid</th><th>block</th><th>launches</th>"
+      "<th>blocks instrumented</th><th>shared bytes, static + dynamic</th><th>registers</th><th>occupancy</th></tr>\n");
   for (int k = 0; k < i->kernel_count; k++)
     text_kernel(t, &i->kernels[k]);
-  text_add(t, "</table></div>\n<h2>Source</h2>\n<p>Lanes: share of the warp's threads that took part. Global memory: "
-              "sectors of "
-              "32 bytes a request; shared memory: passes over the banks a request; each with what it would be at best. "
-              "The warmer a line, the more sectors and passes it took.</p>\n");
+  text_add(
+      t, "</table></div>\n<h2>Source</h2>\n<p>Active lanes: share of the warp's threads that executed the line. Global "
+         "memory: sectors of 32 bytes per request, and the ideal; shared memory: wavefronts per request, and the "
+         "ideal. The warmer a line, the more sectors and wavefronts it took.</p>\n");
   text_source(t, i);
   text_add(t, "</html>\n");
 }

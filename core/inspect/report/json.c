@@ -1,4 +1,4 @@
-// An inspection as JSON, a line for each thing: findings, kernels, lines of source. For graders and for CI.
+// The report as JSON, one object per line: findings, kernels, source lines. For scripts and CI.
 #include "tool/compile/files.h"
 #include "tool/print/text.h"
 #include "inspect/report/inspection.h"
@@ -15,7 +15,7 @@ static void text_spot(Text *t, const Inspection *i, const char *prefix, Spot spo
   text_add(t, ", \"%sline\": %d", prefix, spot.line);
 }
 
-// "launch": as launches name it, where they name several alike.
+// "launch": the kernel's name in launches, where several kernels have it.
 static void text_name(Text *t, const InspectKernel *k) {
   text_json(t, k->name);
   if (strcmp(k->name, k->launch) != 0) {
@@ -45,9 +45,10 @@ static void text_kernel(Text *t, const InspectKernel *k) {
   text_add(t, "{\"type\": \"kernel\", \"kernel\": ");
   text_name(t, k);
   text_add(t,
-           ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"launches\": %llu, \"blocks\": %llu, \"looked\": %llu",
+           ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"launches\": %llu, \"blocks\": %llu, "
+           "\"instrumented_blocks\": %llu, \"looked\": %llu",
            k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], (unsigned long long)k->launches,
-           (unsigned long long)k->blocks, (unsigned long long)k->looked);
+           (unsigned long long)k->blocks, (unsigned long long)k->instrumented, (unsigned long long)k->instrumented);
   text_add(t, ", \"static_shared\": %llu, \"dynamic_shared\": %llu", (unsigned long long)k->shared_bytes,
            (unsigned long long)k->dynamic_bytes);
   if (k->mixed)
@@ -61,27 +62,32 @@ static void text_kernel(Text *t, const InspectKernel *k) {
     text_add(t, ", \"registers\": null, \"occupancy_without_registers\": %.4g}\n", inspect_occupancy(k, 0));
 }
 
-// "sectors_load": a request on average, "sectors_load_ideal", "requests_..." how many there were.
+// "sectors_load": per request; "sectors_load_ideal"; "requests_sectors_load": the number of requests.
 static void text_tally(Text *t, const char *what, const char *kind, const Tally *y) {
-  if (!y->runs)
-    return;
   text_add(t, ", \"%s_%s\": %.6g, \"%s_%s_ideal\": %.6g, \"requests_%s_%s\": %llu", what, kind,
-           (double)y->units / (double)y->runs, what, kind, (double)y->ideal / (double)y->runs, what, kind,
-           (unsigned long long)y->runs);
+           (double)y->units / (double)y->executions, what, kind, (double)y->ideal / (double)y->executions, what, kind,
+           (unsigned long long)y->executions);
   if (y->same)
     text_add(t, ", \"lanes_at_one_address_%s\": %.6g, \"lanes_at_one_address_%s_most\": %llu", what,
-             (double)y->same / (double)y->runs, what, (unsigned long long)y->same_max);
+             (double)y->same / (double)y->executions, what, (unsigned long long)y->same_max);
 }
 
+// Deprecated keys, each beside its replacement: "looked" (instrumented_blocks), "lanes" (active_lanes), and those
+// with "passes" (wavefronts).
 static void text_line(Text *t, const Inspection *i, const InspectKernel *k, const InspectLine *line) {
-  static const char *const what[SPACES] = {"sectors", "passes"}, *const kinds[ACCESSES] = {"load", "store", "atomic"};
+  static const char *const what[SPACES] = {"sectors", "wavefronts"}, *const old[SPACES] = {NULL, "passes"};
+  static const char *const kinds[ACCESSES] = {"load", "store", "atomic"};
   text_add(t, "{\"type\": \"line\", \"kernel\": ");
   text_name(t, k);
   text_spot(t, i, "", line->spot);
-  text_add(t, ", \"lanes\": %.6g", inspect_active(line));
+  text_add(t, ", \"active_lanes\": %.6g, \"lanes\": %.6g", inspect_active(line), inspect_active(line));
   for (int space = 0; space < SPACES; space++)
     for (int kind = 0; kind < ACCESSES; kind++)
-      text_tally(t, what[space], kinds[kind], &line->access[space][kind]);
+      if (line->access[space][kind].executions) {
+        text_tally(t, what[space], kinds[kind], &line->access[space][kind]);
+        if (old[space])
+          text_tally(t, old[space], kinds[kind], &line->access[space][kind]);
+      }
   text_add(t, "}\n");
 }
 

@@ -10,7 +10,7 @@ enum { COLUMNS = 80 };
 static bool has_access(const InspectLine *line) {
   for (int space = 0; space < SPACES; space++)
     for (int kind = 0; kind < ACCESSES; kind++)
-      if (line->access[space][kind].runs)
+      if (line->access[space][kind].executions)
         return true;
   return false;
 }
@@ -34,7 +34,7 @@ int inspect_blocks_by_shared(const InspectKernel *k) {
   return (int)(SM_SHARED / (k->shared_bytes + k->dynamic_bytes + SM_BLOCK_SHARED));
 }
 
-// A warp's registers are given out 256 at a time.
+// Registers are allocated to warps in units of 256.
 int inspect_blocks_by_registers(const InspectKernel *k, int registers) {
   int warp = (registers * 32 + 255) / 256 * 256;
   return SM_REGISTERS / warp / warps(k);
@@ -90,7 +90,7 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
       printf("         %s%4d%s %s\n", style(DIM), spot.line, style(PLAIN), source);
   }
   if (f->third.file)
-    inspect_wrapped(9, "It was allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
+    inspect_wrapped(9, "Allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
   inspect_wrapped(9, "%s", f->kind->remedy);
 }
 
@@ -107,13 +107,14 @@ void inspect_print_findings(const Inspection *i) {
     print_finding(i, &i->findings[n]);
 }
 
-// "32.0/4.0": sectors or passes for each request, and how many it would take at best. True when that is at most half.
+// "32.0/4.0": sectors or wavefronts per request, and the ideal. True where the ideal is at most half.
 static bool ratio(const Tally *t, char *text, size_t bytes) {
-  if (!t->runs) {
+  if (!t->executions) {
     *text = '\0';
     return false;
   }
-  snprintf(text, bytes, "%.1f/%.1f", (double)t->units / (double)t->runs, (double)t->ideal / (double)t->runs);
+  snprintf(text, bytes, "%.1f/%.1f", (double)t->units / (double)t->executions,
+           (double)t->ideal / (double)t->executions);
   return t->units >= 2 * t->ideal;
 }
 
@@ -126,12 +127,12 @@ static void print_cell(const Tally *t) {
 static void print_atomics(const InspectLine *line, int space) {
   const Tally *t = &line->access[space][ATOMIC];
   char text[32];
-  if (!t->runs)
+  if (!t->executions)
     return;
   ratio(t, text, sizeof text);
   inspect_wrapped(13, "%llu atomic requests in %s memory, %s %s; %.1f lanes at one address, at most %llu",
-                  (unsigned long long)t->runs, space == SHARED ? "shared" : "global", text,
-                  space == SHARED ? "passes" : "sectors", (double)t->same / (double)t->runs,
+                  (unsigned long long)t->executions, space == SHARED ? "shared" : "global", text,
+                  space == SHARED ? "wavefronts" : "sectors", (double)t->same / (double)t->executions,
                   (unsigned long long)t->same_max);
 }
 
@@ -157,24 +158,25 @@ static void print_resources(const InspectKernel *k) {
   printf("\n");
   inspect_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
                   (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
-  inspect_wrapped(2, "an SM has room for %d of them by threads (%d), %d by shared memory (%d KB)",
+  inspect_wrapped(2, "blocks per SM: at most %d by threads (%d), %d by shared memory (%d KB)",
                   inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
   if (k->registers)
-    inspect_wrapped(2, "registers (ptxas): %d a thread, room for %d by them; occupancy %.0f %%", k->registers,
+    inspect_wrapped(2, "registers (ptxas): %d per thread, at most %d blocks per SM; occupancy %.0f %%", k->registers,
                     inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
   else
-    inspect_wrapped(2, "registers unknown: occupancy %.0f %% with 32, %.0f %% with 64, %.0f %% with 128 of them",
+    inspect_wrapped(2, "registers unknown: occupancy %.0f %% at 32 per thread, %.0f %% at 64, %.0f %% at 128",
                     100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
 }
 
-static void print_left_out(const InspectKernel *k) {
-  if (k->looked < k->blocks)
-    inspect_wrapped(2,
-                    "Counts and findings are of the %llu blocks looked at; races with the others, and reads of memory "
-                    "that only they should have written, are not seen.",
-                    (unsigned long long)k->looked);
+static void print_limits(const InspectKernel *k) {
+  if (k->instrumented < k->blocks)
+    inspect_wrapped(
+        2,
+        "Counts and findings cover the %llu instrumented blocks only. Data races with other blocks, and reads of "
+        "memory that only other blocks write, are not detected.",
+        (unsigned long long)k->instrumented);
   if (k->cut)
-    inspect_wrapped(2, "Some threads did more than is kept of one: the counts are of their first 4 million steps.");
+    inspect_wrapped(2, "The traces of some threads were cut: counts cover the first 4 million events of a thread.");
 }
 
 static void print_kernel(const Inspection *i, const InspectKernel *k) {
@@ -182,16 +184,17 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
   printf("\n%s%s%s<<<(%u,%u,%u), (%u,%u,%u)>>>", style(BOLD), k->name, style(PLAIN), k->grid[0], k->grid[1], k->grid[2],
          k->block[0], k->block[1], k->block[2]);
   printf("   %llu launch%s%s\n", (unsigned long long)k->launches, k->launches == 1 ? "" : "es",
-         k->shapes_differ ? " (the first)" : "");
-  inspect_wrapped(2, "looked at %llu of %llu blocks", (unsigned long long)k->looked, (unsigned long long)k->blocks);
-  printf("\n       lanes   global: sectors/ideal  shared: passes/ideal\n");
-  printf(" line active      load      store      load      store    source\n");
+         k->shapes_differ ? " (shape of the first)" : "");
+  inspect_wrapped(2, "%llu of %llu blocks instrumented", (unsigned long long)k->instrumented,
+                  (unsigned long long)k->blocks);
+  printf("\n      active   global: sectors/ideal  shared: wavefronts/ideal\n");
+  printf(" line  lanes      load      store      load      store    source\n");
   for (int n = 0; n < k->line_count; n++)
     if (inspect_worth_showing(&k->lines[n]))
       print_line(i, &k->lines[n], &file);
   print_resources(k);
   inspect_print_time(i, k);
-  print_left_out(k);
+  print_limits(k);
 }
 
 void inspect_print(const Inspection *i) {

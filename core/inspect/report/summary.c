@@ -1,4 +1,4 @@
-// What all who show an inspection, or judge by it, ask of it.
+// Queries on an inspection, for the reports and for tests of answers.
 #include "inspect/report/inspection.h"
 #include "model/kernel.h"
 #include <stdio.h>
@@ -32,7 +32,7 @@ const char *inspect_spot(const Inspection *i, Spot spot, char *text, size_t byte
 }
 
 static void add(Tally *sum, const Tally *t) {
-  sum->runs += t->runs;
+  sum->executions += t->executions;
   sum->lanes += t->lanes;
   sum->live += t->live;
 }
@@ -42,7 +42,7 @@ double inspect_active(const InspectLine *line) {
   for (int space = 0; space < SPACES; space++)
     for (int kind = 0; kind < ACCESSES; kind++)
       add(&sum, &line->access[space][kind]);
-  const Tally *t = sum.runs ? &sum : &line->way;
+  const Tally *t = sum.executions ? &sum : &line->blocks;
   return t->live ? (double)t->lanes / (double)t->live : 1;
 }
 

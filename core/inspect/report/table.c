@@ -1,18 +1,18 @@
-// An inspection as a table: a line for each kernel, for lessons and for who compares versions of one.
+// The report as a table, one row per kernel: for lessons, and for comparing versions of a kernel.
 #include "inspect/report/inspection.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-// What all lines of a kernel did, together.
+// Sums over all lines of a kernel.
 typedef struct Totals {
   Tally access[SPACES][ACCESSES];
-  double lanes; // share of the lanes that took part in accesses, of those that had not returned
-  double bytes; // of the sectors, in all its blocks
+  double lanes; // share of active lanes in basic blocks
+  double bytes; // of the sectors, in all of its blocks
 } Totals;
 
 static void add_tally(Tally *sum, const Tally *t) {
-  sum->runs += t->runs;
+  sum->executions += t->executions;
   sum->lanes += t->lanes;
   sum->live += t->live;
   sum->units += t->units;
@@ -25,22 +25,22 @@ static Totals totals(const InspectKernel *k) {
     for (int space = 0; space < SPACES; space++)
       for (int kind = 0; kind < ACCESSES; kind++)
         add_tally(&sum.access[space][kind], &k->lines[n].access[space][kind]);
-  for (int n = 0; n < k->line_count; n++) { // without accesses: of the ways
-    lanes += k->lines[n].way.lanes;
-    live += k->lines[n].way.live;
+  for (int n = 0; n < k->line_count; n++) { // of basic blocks, not of accesses
+    lanes += k->lines[n].blocks.lanes;
+    live += k->lines[n].blocks.live;
   }
   for (int kind = 0; kind < ACCESSES; kind++)
     sectors += sum.access[GLOBAL][kind].units;
   if (live)
     sum.lanes = (double)lanes / (double)live;
-  if (k->looked)
-    sum.bytes = 32.0 * (double)sectors * (double)k->blocks / (double)k->looked;
+  if (k->instrumented)
+    sum.bytes = 32.0 * (double)sectors * (double)k->blocks / (double)k->instrumented;
   return sum;
 }
 
 static void print_ratio(int width, const Tally *t) {
-  if (t->runs)
-    printf(" %*.1f", width, (double)t->units / (double)t->runs);
+  if (t->executions)
+    printf(" %*.1f", width, (double)t->units / (double)t->executions);
   else
     printf(" %*s", width, "-");
 }
@@ -60,7 +60,7 @@ static void print_row(const InspectKernel *k, bool modelled) {
   for (int space = 0; space < SPACES; space++)
     for (int kind = LOAD; kind <= STORE; kind++)
       print_ratio(5, &t.access[space][kind]);
-  printf(" %4.0f%% %8.3f", 100 * t.lanes, t.bytes / 1e6 / (double)(k->launches ? k->launches : 1));
+  printf(" %5.0f%% %8.3f", 100 * t.lanes, t.bytes / 1e6 / (double)(k->launches ? k->launches : 1));
   if (modelled && k->time.seconds > 0)
     printf(" %9.1f %s", 1e6 * k->time.seconds / (double)k->launches, short_limit(inspect_limit(&k->time)));
   printf("\n");
@@ -87,8 +87,9 @@ void inspect_print_table(const Inspection *i, const char *only) {
     inspect_print_findings(i);
   if (modelled)
     print_label(i->gpu);
-  printf("%-20s %4s %11s %11s %5s %8s%s\n", "", "", "sectors", "passes", "", "MB a", modelled ? "     us a" : "");
-  printf("%-20s %4s %5s %5s %5s %5s %5s %8s%s\n", "kernel", "runs", "load", "store", "load", "store", "lanes", "launch",
+  printf("%-20s %4s %11s %11s %6s %8s%s\n", "", "", "sectors", "wavefronts", "active", "MB a",
+         modelled ? "     us a" : "");
+  printf("%-20s %4s %5s %5s %5s %5s %6s %8s%s\n", "kernel", "runs", "load", "store", "load", "store", "lanes", "launch",
          modelled ? "    launch limit" : "");
   for (int k = 0; k < i->kernel_count; k++)
     if (is_shown(&i->kernels[k], only))

@@ -1,9 +1,9 @@
-// How long a kernel would take on the GPU that a device plays, and why: modelled, not measured.
+// The modelled time of a kernel, and what limits it: modelled, not measured.
 #include "inspect/report/inspection.h"
 #include "model/gpu.h"
 #include "model/kernel.h"
 
-// Of the sectors that are written, share that has to be full for the model to be trusted.
+// The share of a stored sector that must be written for the model to be reliable.
 static const double FULL = 0.75;
 
 static void print_why(const InspectTime *t) {
@@ -14,8 +14,8 @@ static void print_why(const InspectTime *t) {
     return;
   }
   inspect_wrapped(2,
-                  "limited by %s; were there only that, %.4g us. In us: device memory %.3g, L2 %.3g, L1 and shared "
-                  "memory %.3g, instructions %.3g, arithmetic %.3g, waiting %.3g",
+                  "limited by %s, which alone takes %.4g us. In us: device memory %.3g, L2 %.3g, L1 and shared "
+                  "memory %.3g, instructions %.3g, arithmetic %.3g, latency %.3g",
                   inspect_limit(t), 1e6 * share / t->launches, 1e6 * t->term[MODEL_DRAM] / t->launches,
                   1e6 * t->term[MODEL_L2] / t->launches, 1e6 * t->term[MODEL_L1] / t->launches,
                   1e6 * t->term[MODEL_ISSUE] / t->launches, 1e6 * t->term[MODEL_ARITHMETIC] / t->launches,
@@ -27,16 +27,15 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
   const struct model_gpu *gpu = i->gpu ? model_gpu_named(i->gpu) : NULL;
   if (k->mixed && k->mix.fp32 + k->mix.fp64 > 0)
     inspect_wrapped(
-        2, "computed: %.0f float32 instructions (%.0f multiply-adds), %.0f float64, %.0f of integers, %.0f special",
+        2, "computed: %.0f float32 instructions (%.0f multiply-adds), %.0f float64, %.0f integer, %.0f special",
         k->mix.fp32, k->mix.fma, k->mix.fp64, k->mix.integer, k->mix.special);
   if (!gpu || t->launches == 0)
     return;
   inspect_wrapped(2, "%s: %.4g us a launch, modelled, not measured (docs/model.md)", gpu->name,
                   1e6 * t->seconds / t->launches);
   print_why(t);
-  inspect_wrapped(
-      2, "%.0f of its blocks on a multiprocessor at a time, registers not counted; %.3g %% of the GPU's room taken",
-      t->resident, 100 * t->share);
+  inspect_wrapped(2, "%.0f resident blocks per SM, registers not counted; %.3g %% of the GPU occupied", t->resident,
+                  100 * t->share);
   if (t->filled < FULL)
     inspect_wrapped(
         2,

@@ -1,24 +1,25 @@
-// What the compiler has put into the kernels: g++ -fsanitize=thread calls a function before each access, and
-// -fsanitize-coverage=trace-pc at each basic block. The names are the thread sanitizer's; its library is not linked. Code of the
-// host in the same file makes the same calls: `inspect_now` is NULL there, and in blocks that are not looked at.
+// What instrumented kernels call: with g++ -fsanitize=thread a function before each access, with
+// -fsanitize-coverage=trace-pc one at each basic block. The names are the thread sanitizer's, whose library is not
+// linked. Host code of the same file makes the same calls: `inspect_current` is NULL there, and in uninstrumented
+// blocks.
 #include <stdio.h>
 #include <string.h>
 
-#include "inspect/shadow/access.h"
-#include "inspect/runtime/host.h"
-#include "inspect/simt/lane.h"
+#include "inspect/runtime/access.h"
+#include "inspect/shadow/host.h"
+#include "inspect/runtime/lane.h"
 #include "inspect/shadow/memory.h"
-#include "inspect/shadow/order.h"
-#include "inspect/runtime/program.h"
+#include "inspect/shadow/sync.h"
+#include "inspect/program.h"
 
-__thread struct look *inspect_now;
+__thread struct block_state *inspect_current;
 __thread struct tail inspect_tail;
 __thread uint64_t inspect_calls;
 
 #define CALLER __builtin_return_address(0)
 
-static inline uint32_t key_of(const void *caller, unsigned kind) {
-  return program_place(caller) << KIND_BITS | kind;
+static inline uint32_t event_at(const void *caller, unsigned kind) {
+  return program_pc(caller) << KIND_BITS | kind;
 }
 
 static inline unsigned size_step(size_t bytes) {
@@ -27,69 +28,70 @@ static inline unsigned size_step(size_t bytes) {
 
 // ---- plain accesses ----------------------------------------------------------------------------------------------------------
 
-static __attribute__((noinline)) void misaligned(struct look *l, uint64_t address, unsigned bytes, uint32_t key) {
+static __attribute__((noinline)) void misaligned(struct block_state *bs, uint64_t address, unsigned bytes,
+                                                 uint32_t event) {
   struct memory *memory;
   size_t offset;
-  if (memory_space(l, address, &memory, &offset) != SPACE_NONE)
-    finding_add(FIND_MISALIGNED, l->launch->kernel, (struct place){.first = key_place(key)},
-                "%u bytes at an address that %u does not divide (rest %u): thread %d of block %u", bytes, bytes,
-                (unsigned)(address % bytes), l->thread, block_of(l->launch, l->run));
-  lane_access(l, address, bytes, key);
+  if (memory_space(bs, address, &memory, &offset) != SPACE_NONE)
+    finding_add(FIND_MISALIGNED, bs->launch->kernel, (struct location){.first = event_pc(event)},
+                "%u bytes at an address that is not a multiple of %u (remainder %u): thread %d of block %u", bytes,
+                bytes, (unsigned)(address % bytes), bs->thread, block_of(bs->launch, bs->instance));
+  lane_access(bs, address, bytes, event);
 }
 
-static __attribute__((noinline)) void access_slowly(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
-  struct look *l = inspect_now;
-  if (l == NULL) {
+static __attribute__((noinline)) void access_slowly(uint64_t address, unsigned bytes, uint32_t event, bool aligned) {
+  struct block_state *bs = inspect_current;
+  if (bs == NULL) {
     inspect_calls++;
-    host_access(address, bytes, key_place(key), is_write(key));
-  } else if (l->rests) {
+    host_access(address, bytes, event_pc(event), is_write(event));
+  } else if (bs->idle) {
     return;
   } else if (aligned && address % bytes) {
-    misaligned(l, address, bytes, key);
+    misaligned(bs, address, bytes, event);
   } else {
-    lane_access(l, address, bytes, key);
+    lane_access(bs, address, bytes, event);
   }
 }
 
-ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t key, bool aligned) {
+ACCESS_INLINE void access_at(uint64_t address, unsigned bytes, uint32_t event, bool aligned) {
   if (access_is_slow())
-    access_slowly(address, bytes, key, aligned);
+    access_slowly(address, bytes, event, aligned);
   else if (aligned && address % bytes)
-    misaligned(inspect_now, address, bytes, key);
+    misaligned(inspect_current, address, bytes, event);
   else
-    access_memory(inspect_now, address, bytes, key, aligned);
+    access_memory(inspect_current, address, bytes, event, aligned);
 }
 
-// Volatile or atomic, and in no block that is looked at.
-static __attribute__((noinline)) void strong_elsewhere(uint64_t address, unsigned bytes, uint32_t place, bool writes) {
+// A volatile or atomic access outside of instrumented blocks.
+static __attribute__((noinline)) void strong_elsewhere(uint64_t address, unsigned bytes, uint32_t pc, bool writes) {
   inspect_calls++;
-  host_access_strong(address, bytes, place, writes);
+  host_access_strong(address, bytes, pc, writes);
 }
 
-// Of memory that other blocks see, volatile accesses are no race with each other, and what a fence lies before is known to who reads
-// what was written behind it: so do programs without atomics hand on what they have done.
-static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned bytes, uint32_t key) {
-  struct look *l = inspect_now;
+// Volatile accesses to memory that other blocks see do not race with each other, and synchronize like atomics: a
+// volatile write after a fence releases, a volatile read acquires.
+static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned bytes, uint32_t event) {
+  struct block_state *bs = inspect_current;
   struct memory *memory;
   size_t offset;
-  if (l == NULL) {
-    strong_elsewhere(address, bytes, key_place(key), is_write(key));
+  if (bs == NULL) {
+    strong_elsewhere(address, bytes, event_pc(event), is_write(event));
     return;
   }
-  program_has_volatile(key_place(key));
-  access_at(address, bytes, key, false);
-  const enum space space = memory_space(l, address, &memory, &offset);
+  program_has_volatile(event_pc(event));
+  access_at(address, bytes, event, false);
+  const enum space space = memory_space(bs, address, &memory, &offset);
   if (space == SPACE_GLOBAL || space == SPACE_VARIABLE)
-    order_volatile(l, address, is_read(key));
+    sync_volatile(bs, address, is_read(event));
 }
 
-#define ACCESS(address, bytes, event)                                                                                  \
-  access_at((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), false)
-#define ALIGNED_ACCESS(address, bytes, event)                                                                          \
-  access_at((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)), true)
+#define ACCESS(address, bytes, kind)                                                                                   \
+  access_at((uint64_t)(uintptr_t)(address), bytes, event_at(CALLER, (kind) + size_step(bytes)), false)
+#define ALIGNED_ACCESS(address, bytes, kind)                                                                           \
+  access_at((uint64_t)(uintptr_t)(address), bytes, event_at(CALLER, (kind) + size_step(bytes)), true)
 
-#define VOLATILE_ACCESS(address, bytes, event)                                                                         \
-  volatile_access((uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, (event) + size_step(bytes)))
+#define VOLATILE_ACCESS(address, bytes, kind)                                                                          \
+  volatile_access((uint64_t)(uintptr_t)(address), bytes, event_at(CALLER, (kind) + size_step(bytes)))
 
 #define ACCESSES(bytes)                                                                                                \
   void __tsan_read##bytes(const void *p);                                                                              \
@@ -122,20 +124,20 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-// Structs: a GPU takes them in pieces, the largest power of two that divides their size.
-static void range(const void *p, size_t bytes, const void *caller, unsigned event) {
+// A GPU copies a struct in pieces: of the largest power of two that divides its size, at most 16 bytes.
+static void range(const void *p, size_t bytes, const void *caller, unsigned kind) {
   if (bytes == 0)
     return;
-  if (inspect_now == NULL) {
-    host_access((uintptr_t)p, bytes, program_place(caller), event == EVENT_WRITE);
+  if (inspect_current == NULL) {
+    host_access((uintptr_t)p, bytes, program_pc(caller), kind == EVENT_WRITE);
     return;
   }
   size_t piece = bytes & -bytes;
   piece = piece > 16 ? 16 : piece;
-  uint32_t key = key_of(caller, event + size_step(piece));
+  uint32_t event = event_at(caller, kind + size_step(piece));
   inspect_calls -= bytes / piece; // lane_access counts them
   for (size_t i = 0; i < bytes; i += piece)
-    lane_access(inspect_now, (uint64_t)(uintptr_t)p + i, (unsigned)piece, key);
+    lane_access(inspect_current, (uint64_t)(uintptr_t)p + i, (unsigned)piece, event);
 }
 
 void __tsan_read_range(const void *p, size_t bytes);
@@ -147,7 +149,7 @@ void __tsan_write_range(const void *p, size_t bytes) {
   range(p, bytes, CALLER, EVENT_WRITE);
 }
 
-// In the kernels' object file these take the place of the C library's.
+// In a kernel's object file, objcopy renames the C library's functions to these.
 void *inspect_memcpy(void *to, const void *from, size_t bytes);
 void *inspect_memmove(void *to, const void *from, size_t bytes);
 void *inspect_memset(void *to, int value, size_t bytes);
@@ -166,13 +168,13 @@ void *inspect_memset(void *to, int value, size_t bytes) {
   return memset(to, value, bytes);
 }
 
-// ---- atomics, which these functions have to do themselves ----------------------------------------------------------------------
+// ---- atomics, which these functions must perform themselves -----------------------------------------------------------
 
-// cudasim_atomic.h says so before an atomic function that has _block in its name: the next access is for its block alone.
+// cudasim_atomic.h calls this before an atomic function with _block in its name: the next access has block scope.
 static _Thread_local bool of_block;
 void cudasim_inspect_atomic_of_block(void);
 void cudasim_inspect_atomic_of_block(void) {
-  of_block = inspect_now != NULL;
+  of_block = inspect_current != NULL;
 }
 
 static unsigned atomic_kind(unsigned bytes) {
@@ -183,13 +185,13 @@ static unsigned atomic_kind(unsigned bytes) {
 
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
-    struct look *l = inspect_now;                                                                                      \
-    if (__builtin_expect(l != NULL, 1))                                                                                \
-      lane_access(l, (uint64_t)(uintptr_t)(address), bytes, key_of(CALLER, atomic_kind(bytes)));                       \
+    struct block_state *bs = inspect_current;                                                                          \
+    if (__builtin_expect(bs != NULL, 1))                                                                               \
+      lane_access(bs, (uint64_t)(uintptr_t)(address), bytes, event_at(CALLER, atomic_kind(bytes)));                    \
     else                                                                                                               \
-      strong_elsewhere((uint64_t)(uintptr_t)(address), bytes, program_place(CALLER), true);                            \
+      strong_elsewhere((uint64_t)(uintptr_t)(address), bytes, program_pc(CALLER), true);                               \
   } while (0)
-// Of what takes a loop here, and on a GPU none: cudasim_atomic.h says so once.
+// An atomic that is a loop here, but one instruction on a GPU: cudasim_atomic.h reports it once.
 void cudasim_inspect_atomic(const void *address, size_t bytes);
 void cudasim_inspect_atomic(const void *address, size_t bytes) {
   ATOMIC_ACCESS(address, (unsigned)bytes);
@@ -210,13 +212,13 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
     ATOMIC_ACCESS(p, bits / 8);                                                                                        \
     return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                     \
   }
-// A load belongs to the loop of a compare-and-exchange, which is what counts (atomicAdd of a float).
+// An atomic load is part of a compare-and-exchange loop (atomicAdd of a float), of which only the exchange counts.
 #define ATOMICS(bits, T)                                                                                               \
   T __tsan_atomic##bits##_load(const volatile T *p, int order);                                                        \
   T __tsan_atomic##bits##_load(const volatile T *p, int order) {                                                       \
     (void)order;                                                                                                       \
-    if (inspect_now == NULL)                                                                                           \
-      host_access_strong((uint64_t)(uintptr_t)p, bits / 8, program_place(CALLER), false);                              \
+    if (inspect_current == NULL)                                                                                       \
+      host_access_strong((uint64_t)(uintptr_t)p, bits / 8, program_pc(CALLER), false);                                 \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                       \
   }                                                                                                                    \
   void __tsan_atomic##bits##_store(volatile T *p, T value, int order);                                                 \
@@ -248,45 +250,45 @@ void __tsan_atomic_signal_fence(int order) {
   (void)order;
 }
 
-// ---- the way through the program -----------------------------------------------------------------------------------------------
+// ---- basic blocks and calls --------------------------------------------------------------------------------------------
 
 void __sanitizer_cov_trace_pc(void);
-static __attribute__((noinline)) void event_slowly(uint32_t key) {
-  struct look *l = inspect_now;
-  if (l && !l->rests)
-    lane_event(l, key);
+static __attribute__((noinline)) void trace_event_slowly(uint32_t event) {
+  struct block_state *bs = inspect_current;
+  if (bs && !bs->idle)
+    lane_event(bs, event);
   else
-    inspect_calls += key_kind(key) == EVENT_BLOCK;
+    inspect_calls += event_kind(event) == EVENT_BLOCK;
 }
 
-ACCESS_INLINE void event(uint32_t key) {
-  if (access_is_slow() || __builtin_expect(*inspect_tail.key != key, 0))
-    event_slowly(key);
+ACCESS_INLINE void trace_event(uint32_t event) {
+  if (access_is_slow() || __builtin_expect(*inspect_tail.next != event, 0))
+    trace_event_slowly(event);
   else
-    inspect_tail.key++;
+    inspect_tail.next++;
 }
 
-// Where core/inspect/instrument/guard.c has put the same into the kernels' code, this is what is left.
-void inspect_block(uint32_t key);
-void inspect_block(uint32_t key) {
-  event_slowly(key);
+// The slow path of a basic block whose event instrument/pad_arrays.c has inlined.
+void inspect_block(uint32_t event);
+void inspect_block(uint32_t event) {
+  trace_event_slowly(event);
 }
 
 void __sanitizer_cov_trace_pc(void) {
-  event(key_of(CALLER, EVENT_BLOCK));
+  trace_event(event_at(CALLER, EVENT_BLOCK));
 }
 
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void *caller);
 void __tsan_func_entry(void *caller) {
   (void)caller;
-  inspect_calls -= inspect_now != NULL; // lane_flush counts it
-  event(EVENT_ENTER);
+  inspect_calls -= inspect_current != NULL; // lane_flush counts it
+  trace_event(EVENT_ENTER);
 }
 void __tsan_func_exit(void *caller) {
   (void)caller;
-  inspect_calls -= inspect_now != NULL;
-  event(EVENT_LEAVE);
+  inspect_calls -= inspect_current != NULL;
+  trace_event(EVENT_LEAVE);
 }
 
 void __tsan_init(void);
@@ -318,16 +320,16 @@ struct out_of_bounds {
 
 void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t index);
 void __ubsan_handle_out_of_bounds(const struct out_of_bounds *what, uintptr_t index) {
-  struct look *l = inspect_now;
-  if (l == NULL)
+  struct block_state *bs = inspect_current;
+  if (bs == NULL)
     return;
-  char column[32] = ""; // loops are written anew, elsewhere in a line
-  if (!l->loops)
+  char column[32] = ""; // in rewritten loops the column is another one
+  if (!bs->loops)
     snprintf(column, sizeof column, " (column %u)", what->where.column);
-  // The type's name comes in quotation marks.
-  finding_add(FIND_BOUNDS_ARRAY, l->launch->kernel, (struct place){.first = program_place(CALLER)},
-              "index %ld of %s%s: thread %d of block %u", (long)index, what->array->name, column, l->thread,
-              block_of(l->launch, l->run));
-  l->skip_next = true;
-  lane_pend(l);
+  // The type's name is already in quotation marks.
+  finding_add(FIND_BOUNDS_ARRAY, bs->launch->kernel, (struct location){.first = program_pc(CALLER)},
+              "index %ld of %s%s: thread %d of block %u", (long)index, what->array->name, column, bs->thread,
+              block_of(bs->launch, bs->instance));
+  bs->skip_next = true;
+  inspect_pend(bs);
 }

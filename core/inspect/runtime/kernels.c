@@ -1,4 +1,4 @@
-// What is known of each kernel: one for all of its launches, with the places of the program that its warps came to.
+// The kernels that were launched: one entry for all launches of a kernel, with the sites that its warps executed.
 #include "inspect/runtime/kernels.h"
 
 #include <stdio.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "inspect/shadow/memory.h"
-#include "inspect/runtime/program.h"
-#include "inspect/simt/replay.h"
+#include "inspect/program.h"
+#include "inspect/simt/simt_stack.h"
 
 #include "cudasim_launch.h"
 
-static const char *only; // the kernel that is looked at; NULL: all are
+static const char *only; // the kernel to instrument; NULL: all
 static struct kernel **kernels;
 static size_t kernel_count;
 
@@ -23,8 +23,7 @@ static const char *name_of(const struct cudasim_launch_request *request) {
   return request->name ? request->name : "kernel";
 }
 
-// Where a launch finds its kernel as a call does, or nothing else asks for the kernel's address, the function of the launch stands
-// for it (cudasim_launch.h).
+// If the program does not need the kernel's address, the launch function stands for it (cudasim_launch.h).
 static const void *function_of(const struct cudasim_launch_request *request) {
   return request->function == (const void *)(uintptr_t)request->thread ? NULL : request->function;
 }
@@ -33,7 +32,8 @@ static const char *parameters_of(const struct cudasim_launch_request *request) {
   return request->parameters ? request->parameters : "";
 }
 
-// Overloads have one name, and so may instances of a template: those whose arguments are deduced, or depend on another template.
+// Overloads share a name, and so may template instances: those with deduced arguments, or arguments that depend on
+// another template.
 static bool is_of(const struct kernel *k, const struct cudasim_launch_request *request) {
   const void *const function = function_of(request);
   return strcmp(k->launch, name_of(request)) == 0 &&
@@ -93,17 +93,17 @@ void kernels_want(const char *name) {
   only = name;
 }
 
-// `fill` and `fill<float>` for a kernel template; without a name all.
+// A kernel template's name stands for all its instances: `fill` includes `fill<float>`. Without a name: all kernels.
 bool kernel_is_wanted(const struct cudasim_launch_request *request) {
   const char *const name = name_of(request);
   const size_t length = only ? strlen(only) : 0;
   return length == 0 || (strncmp(name, only, length) == 0 && (name[length] == '\0' || name[length] == '<'));
 }
 
-static struct site *site_slot(const struct kernel *k, uint32_t key, bool shared) {
-  for (uint32_t i = site_hash(key, shared);; i++) {
+static struct site *site_slot(const struct kernel *k, uint32_t event, bool shared) {
+  for (uint32_t i = site_hash(event, shared);; i++) {
     struct site *site = &k->sites[i & (k->site_room - 1)];
-    if (site->key == 0 || (site->key == key && site->shared == shared))
+    if (site->event == 0 || (site->event == event && site->shared == shared))
       return site;
   }
 }
@@ -114,17 +114,17 @@ static void grow_sites(struct kernel *k) {
   k->site_room = room ? 2 * room : 256;
   k->sites = inspect_allocate(k->site_room * sizeof *k->sites);
   for (uint32_t i = 0; i < room; i++)
-    if (old[i].key)
-      *site_slot(k, old[i].key, old[i].shared) = old[i];
+    if (old[i].event)
+      *site_slot(k, old[i].event, old[i].shared) = old[i];
   free(old);
 }
 
-struct site *kernel_site_slow(struct kernel *k, uint32_t key, bool shared) {
+struct site *kernel_site_slow(struct kernel *k, uint32_t event, bool shared) {
   if (2 * k->site_count >= k->site_room)
     grow_sites(k);
-  struct site *site = site_slot(k, key, shared);
-  if (site->key == 0) {
-    site->key = key;
+  struct site *site = site_slot(k, event, shared);
+  if (site->event == 0) {
+    site->event = event;
     site->shared = shared;
     k->site_count++;
   }

@@ -7,8 +7,8 @@
 struct cudasim_launch_request;
 
 struct kernel *kernel_of(const struct cudasim_launch_request *request);
-struct kernel *kernels_at(size_t i); // NULL: there are not so many
-void kernels_want(const char *name); // this one alone, before any is launched
+struct kernel *kernels_at(size_t i); // NULL: past the last one
+void kernels_want(const char *name); // instrument only this one; called before any launch
 bool kernel_is_wanted(const struct cudasim_launch_request *request);
 struct barrier *kernel_barrier_at(struct kernel *k, const char *file, int line);
 

@@ -1,176 +1,188 @@
-// Two accesses to one word, of which one writes: what orders them? A barrier between (they are in different phases), a meeting of
-// the warp, a fence and an atomic (order.c), or nothing. Cells of words are never cleared: a mark's era says whether it is of this
-// block and of now.
+// Data races, after FastTrack (Flanagan and Freund, PLDI 2009): each word remembers epochs of its last write and
+// reads. Of two accesses, one of them a write, what orders them? A barrier (they are in different phases), a
+// synchronization of the warp (vector_clock.c), a fence and an atomic (sync.c), or, of different launches, a stream
+// (launch_history.c). Otherwise it is a race.
+//
+// Shadow words are never cleared: the interval of an epoch says whether it belongs to this block and phase. Where
+// FastTrack keeps a vector clock for a shared word, a shadow state keeps two reads, which may miss a race with a
+// third.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/shadow/clock.h"
-#include "inspect/simt/lane.h"
+#include "inspect/shadow/vector_clock.h"
 #include "inspect/shadow/memory.h"
-#include "inspect/shadow/order.h"
-#include "inspect/shadow/past.h"
-#include "inspect/runtime/program.h"
+#include "inspect/shadow/sync.h"
+#include "inspect/shadow/launch_history.h"
+#include "inspect/program.h"
 #include "inspect/shadow/race.h"
-#include "inspect/shadow/word.h"
+#include "inspect/shadow/shadow_word.h"
 
-// ---- eras ------------------------------------------------------------------------------------------------------------------------
+// ---- intervals ------------------------------------------------------------------------------------------------------------------------
 
-struct era *race_eras;
-uint32_t race_eras_begin = 1;
-static uint32_t eras_end = 1, era_room;
+struct interval *race_intervals;
+uint32_t race_intervals_begin = 1;
+static uint32_t intervals_end = 1, interval_capacity;
+
+uint64_t race_new_instances(uint64_t count) {
+  static uint64_t next = 1;
+  next += count;
+  return next - count;
+}
 
 uint32_t race_now(void) {
-  return eras_end;
+  return intervals_end;
 }
 
 void race_forget(void) {
-  race_eras_begin = eras_end;
+  race_intervals_begin = intervals_end;
 }
 
-uint32_t race_new_era(uint64_t run, uint32_t phase, uint32_t epochs) {
-  const uint32_t count = eras_end - race_eras_begin;
-  if (eras_end == UINT32_MAX)
-    inspect_give_up("more than 4,294,967,294 phases of blocks were looked at: --blocks N looks at fewer blocks");
-  if (count == era_room) {
-    era_room = era_room ? 2 * era_room : 1024;
-    race_eras = inspect_resize(race_eras, era_room * sizeof *race_eras);
+uint32_t race_new_interval(uint64_t instance, uint32_t phase, uint32_t first_clock) {
+  const uint32_t count = intervals_end - race_intervals_begin;
+  if (intervals_end == UINT32_MAX)
+    inspect_give_up("more than 4,294,967,294 barrier intervals: --blocks N instruments fewer blocks");
+  if (count == interval_capacity) {
+    interval_capacity = interval_capacity ? 2 * interval_capacity : 1024;
+    race_intervals = inspect_resize(race_intervals, interval_capacity * sizeof *race_intervals);
   }
-  race_eras[count] = (struct era){run, phase, epochs};
-  return eras_end++;
+  race_intervals[count] = (struct interval){instance, phase, first_clock};
+  return intervals_end++;
 }
 
-void race_begin_phase(struct look *l) {
-  clock_begin_phase(l);
-  race_begin_era(l);
-  l->phase_era = l->era;
-  l->first_era = l->launch->first_era;
+void race_begin_phase(struct block_state *bs) {
+  vector_clock_begin_phase(bs);
+  race_begin_interval(bs);
+  bs->phase_interval = bs->interval;
+  bs->first_interval = bs->launch->first_interval;
 }
 
-void race_begin_era(struct look *l) {
-  l->era = race_new_era(l->run, l->phase, l->clock.begin);
-  race_thread_runs(l);
+void race_begin_interval(struct block_state *bs) {
+  bs->interval = race_new_interval(bs->instance, bs->phase, bs->clock.begin);
+  race_thread_runs(bs);
 }
 
-struct note race_note_of(const struct mark *mark) {
-  const struct era *era = era_of(mark);
-  return (struct note){era->run, mark->key, era->phase, era->epochs + (mark->who >> WHO_EPOCH_AT),
-                       (uint16_t)thread_of(mark)};
+struct access race_access_of(const struct epoch *epoch) {
+  const struct interval *interval = interval_of(epoch);
+  return (struct access){interval->instance, epoch->event, interval->phase,
+                         interval->first_clock + (epoch->accessor >> ACCESSOR_CLOCK_AT), (uint16_t)thread_of(epoch)};
 }
 
-// ---- what a word remembers ---------------------------------------------------------------------------------------------------------
+// ---- shadow states --------------------------------------------------------------------------------------------------------
 
-struct record **race_records;
-static uint32_t record_count = 1, piece_count;
+struct shadow_state **race_shadow_states;
+static uint32_t state_count = 1, chunk_count;
 
-static void add_piece(struct record *records) {
-  if ((piece_count & (piece_count - 1)) == 0) // room doubles at powers of two
-    race_records = inspect_resize(race_records, (piece_count ? 2 * piece_count : 1) * sizeof *race_records);
-  race_records[piece_count++] = records;
+static void add_chunk(struct shadow_state *states) {
+  if ((chunk_count & (chunk_count - 1)) == 0) // capacity doubles at powers of two
+    race_shadow_states =
+        inspect_resize(race_shadow_states, (chunk_count ? 2 * chunk_count : 1) * sizeof *race_shadow_states);
+  race_shadow_states[chunk_count++] = states;
 }
 
-static uint32_t new_record(void) {
-  if (record_count / RECORDS == piece_count)
-    add_piece(inspect_allocate(RECORDS * sizeof **race_records));
-  return record_count++;
+static uint32_t new_shadow_state(void) {
+  if (state_count / STATES_PER_CHUNK == chunk_count)
+    add_chunk(inspect_allocate(STATES_PER_CHUNK * sizeof **race_shadow_states));
+  return state_count++;
 }
 
-// Of shared memory: cells whose records lie side by side, as they do, so that they are found without being looked up.
+// Shared memory: its words' shadow states are an array parallel to its shadow words.
 static struct zone {
-  const struct cell *first;
+  const struct shadow_word *first;
   size_t count;
-  uint32_t record; // the first cell's
+  uint32_t first_state; // of the first word
 } * zones;
 static size_t zone_count;
 
-struct record *race_records_for(const struct cell *cells, size_t count) {
-  const size_t pieces = (count + RECORDS - 1) / RECORDS;
-  struct record *records = inspect_allocate(pieces * RECORDS * sizeof *records);
-  record_count = (record_count + RECORDS - 1) / RECORDS * RECORDS; // the rest of the piece that was filled is left
-  if (piece_count == 0)
-    add_piece(inspect_allocate(RECORDS * sizeof **race_records));
+struct shadow_state *race_shadow_states_for(const struct shadow_word *words, size_t count) {
+  const size_t chunks = (count + STATES_PER_CHUNK - 1) / STATES_PER_CHUNK;
+  struct shadow_state *states = inspect_allocate(chunks * STATES_PER_CHUNK * sizeof *states);
+  state_count = (state_count + STATES_PER_CHUNK - 1) / STATES_PER_CHUNK *
+                STATES_PER_CHUNK; // the rest of the last chunk stays unused
+  if (chunk_count == 0)
+    add_chunk(inspect_allocate(STATES_PER_CHUNK * sizeof **race_shadow_states));
   zones = inspect_resize(zones, (zone_count + 1) * sizeof *zones);
-  zones[zone_count++] = (struct zone){cells, count, record_count};
-  for (size_t i = 0; i < pieces; i++)
-    add_piece(records + i * RECORDS);
-  record_count += (uint32_t)(pieces * RECORDS);
-  return records;
+  zones[zone_count++] = (struct zone){words, count, state_count};
+  for (size_t i = 0; i < chunks; i++)
+    add_chunk(states + i * STATES_PER_CHUNK);
+  state_count += (uint32_t)(chunks * STATES_PER_CHUNK);
+  return states;
 }
 
-static uint32_t record_for(const struct cell *cell) {
+static uint32_t shadow_state_for(const struct shadow_word *word) {
   for (size_t i = 0; i < zone_count; i++)
-    if ((uintptr_t)cell - (uintptr_t)zones[i].first < zones[i].count * sizeof *cell)
-      return zones[i].record + (uint32_t)(cell - zones[i].first);
-  return new_record();
+    if ((uintptr_t)word - (uintptr_t)zones[i].first < zones[i].count * sizeof *word)
+      return zones[i].first_state + (uint32_t)(word - zones[i].first);
+  return new_shadow_state();
 }
 
-void race_copy_cell(struct cell *to, const struct cell *from) {
+void race_copy_shadow_word(struct shadow_word *to, const struct shadow_word *from) {
   *to = *from;
-  if (from->more == 0)
+  if (from->inflated == 0)
     return;
-  to->more = new_record();
-  *record_at(to->more) = *record_at(from->more);
+  to->inflated = new_shadow_state();
+  *shadow_state_at(to->inflated) = *shadow_state_at(from->inflated);
 }
 
-// The cell's record, which takes what it has remembered so far.
-struct record *race_open_record(struct cell *cell) {
-  if (cell->more)
-    return record_at(cell->more);
-  cell->more = record_for(cell);
-  struct record *r = record_at(cell->more);
-  struct mark *last = &cell->last;
-  if (!is_read(last->key)) {
+struct shadow_state *race_inflate(struct shadow_word *word) {
+  if (word->inflated)
+    return shadow_state_at(word->inflated);
+  word->inflated = shadow_state_for(word);
+  struct shadow_state *r = shadow_state_at(word->inflated);
+  struct epoch *last = &word->last;
+  if (!is_read(last->event)) {
     r->write = *last;
   } else {
-    if (last->who & WHO_HAS_OTHER)
-      r->other = (struct mark){last->era, last->key,
-                               (last->who & (WHO_WARP | WHO_EPOCH)) | (last->who & WHO_OTHER) >> WHO_OTHER_AT};
-    r->read = (struct mark){last->era, last->key, last->who & (WHO_THREAD | WHO_EPOCH)};
+    if (last->accessor & ACCESSOR_HAS_OTHER)
+      r->other = (struct epoch){last->interval, last->event,
+                                (last->accessor & (ACCESSOR_WARP | ACCESSOR_CLOCK)) |
+                                    (last->accessor & ACCESSOR_OTHER) >> ACCESSOR_OTHER_AT};
+    r->read = (struct epoch){last->interval, last->event, last->accessor & (ACCESSOR_THREAD | ACCESSOR_CLOCK)};
   }
-  last->era = 0;
+  last->interval = 0;
   return r;
 }
 
-void race_ask_again(struct cell *cell) {
-  race_open_record(cell);
-  cell->last.era = 0;
+void race_recheck_next(struct shadow_word *word) {
+  race_inflate(word);
+  word->last.interval = 0;
 }
 
-bool race_last_write(const struct cell *cell, struct note *write) {
-  const struct mark *mark = cell->more ? &record_at(cell->more)->write : &cell->last;
-  if (mark->era < race_eras_begin || is_read(mark->key))
+bool race_last_write(const struct shadow_word *word, struct access *write) {
+  const struct epoch *epoch = word->inflated ? &shadow_state_at(word->inflated)->write : &word->last;
+  if (epoch->interval < race_intervals_begin || is_read(epoch->event))
     return false;
-  *write = race_note_of(mark);
+  *write = race_access_of(epoch);
   return true;
 }
 
 // ---- findings --------------------------------------------------------------------------------------------------------------------
 
-const char *race_verb(uint32_t key) {
-  return is_atomic_of_block(key) ? "updates atomically for its block alone"
-         : is_atomic(key)        ? "updates atomically"
-         : is_read(key)          ? "reads"
-                                 : "writes";
+const char *race_verb(uint32_t event) {
+  return is_atomic_of_block(event) ? "updates atomically (block scope)"
+         : is_atomic(event)        ? "updates atomically"
+         : is_read(event)          ? "reads"
+                                   : "writes";
 }
 
-// "shared array tile", "the 4096 bytes of device memory"
-static void describe(const struct look *l, uint64_t address, enum space space, char *text, size_t bytes) {
-  int array = space == SPACE_SHARED ? program_array_at(address - (uintptr_t)l->shared) : -1;
+// "byte 12 of tile", "byte 12 of 4096 in device memory"
+static void describe(const struct block_state *bs, uint64_t address, enum space space, char *text, size_t bytes) {
+  int array = space == SPACE_SHARED ? program_array_at(address - (uintptr_t)bs->shared) : -1;
   const struct allocation *a = space == SPACE_GLOBAL ? memory_allocation(address) : NULL;
   if (array >= 0)
-    snprintf(text, bytes, "byte %zu of %s", (size_t)(address - (uintptr_t)l->shared) - program_array(array)->offset,
+    snprintf(text, bytes, "byte %zu of %s", (size_t)(address - (uintptr_t)bs->shared) - program_array(array)->offset,
              program_array(array)->name);
   else if (space == SPACE_DYNAMIC)
-    snprintf(text, bytes, "byte %zu of dynamic shared memory", (size_t)(address - (uintptr_t)l->dynamic));
+    snprintf(text, bytes, "byte %zu of dynamic shared memory", (size_t)(address - (uintptr_t)bs->dynamic));
   else if (a)
     memory_describe(a, address, text, bytes);
   else
     snprintf(text, bytes, "a variable");
 }
 
-static uint32_t place_of(uint64_t address, enum space space) {
+static uint32_t allocated_at(uint64_t address, enum space space) {
   const struct allocation *a = space == SPACE_GLOBAL ? memory_allocation(address) : NULL;
-  return a ? a->place : 0;
+  return a ? a->pc : 0;
 }
 
 static uint64_t value_at(uint64_t address, unsigned bytes) {
@@ -179,246 +191,256 @@ static uint64_t value_at(uint64_t address, unsigned bytes) {
   return value;
 }
 
-// Two writes may be of the same value, which harms nobody. What this one writes is known when its thread goes on.
-static void await_value(struct look *l, struct finding *finding, uint64_t address, unsigned bytes) {
+// Two writes of the same value are harmless. The second write's value is known when its thread goes on.
+static void await_value(struct block_state *bs, struct finding *finding, uint64_t address, unsigned bytes) {
   if (finding->kind != FIND_EQUAL)
     return;
-  lane_pend(l);
-  l->equal.finding = finding;
-  l->equal.address = address;
-  l->equal.bytes = bytes;
-  l->equal.before = value_at(address, bytes);
+  inspect_pend(bs);
+  bs->equal.finding = finding;
+  bs->equal.address = address;
+  bs->equal.bytes = bytes;
+  bs->equal.before = value_at(address, bytes);
 }
 
-void race_resolve_equal(struct look *l) {
-  struct finding *finding = l->equal.finding;
-  l->equal.finding = NULL;
-  if (finding && value_at(l->equal.address, l->equal.bytes) != l->equal.before)
-    finding->kind = l->equal.kind;
+void race_resolve_equal(struct block_state *bs) {
+  struct finding *finding = bs->equal.finding;
+  bs->equal.finding = NULL;
+  if (finding && value_at(bs->equal.address, bs->equal.bytes) != bs->equal.before)
+    finding->kind = bs->equal.kind;
 }
 
-static void report(struct look *l, enum finding_kind kind, const struct note *before, uint32_t key, uint64_t address,
-                   enum space space) {
+static void report(struct block_state *bs, enum finding_kind kind, const struct access *before, uint32_t event,
+                   uint64_t address, enum space space) {
   char what[200];
-  const unsigned block = block_of(l->launch, l->run);
-  bool writes = !is_read(before->key) && !is_read(key) && !is_atomic(key) && !is_atomic(before->key);
-  struct place place = {key_place(before->key), key_place(key), place_of(address, space), NULL, 0, 0};
-  if (writes && !finding_has(kind, l->launch->kernel, place)) {
-    l->equal.kind = kind;
+  const unsigned block = block_of(bs->launch, bs->instance);
+  bool writes = !is_read(before->event) && !is_read(event) && !is_atomic(event) && !is_atomic(before->event);
+  struct location location = {event_pc(before->event), event_pc(event), allocated_at(address, space), NULL, 0, 0};
+  if (writes && !finding_has(kind, bs->launch->kernel, location)) {
+    bs->equal.kind = kind;
     kind = FIND_EQUAL;
   }
-  describe(l, address, space, what, sizeof what);
+  describe(bs, address, space, what, sizeof what);
   struct finding *finding;
-  if (before->run == l->run)
-    finding = finding_add(kind, l->launch->kernel, place, "%s: thread %d %s, thread %d %s, in block %u", what,
-                          before->thread, race_verb(before->key), l->thread, race_verb(key), block);
+  if (before->instance == bs->instance)
+    finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d %s, thread %d %s, in block %u", what,
+                          before->thread, race_verb(before->event), bs->thread, race_verb(event), block);
   else
-    finding = finding_add(kind, l->launch->kernel, place, "%s: thread %d of block %u %s, thread %d of block %u %s",
-                          what, before->thread, block_of(l->launch, before->run), race_verb(before->key), l->thread,
-                          block, race_verb(key));
-  await_value(l, finding, address, access_bytes(key));
+    finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d of block %u %s, thread %d of block %u %s",
+                          what, before->thread, block_of(bs->launch, before->instance), race_verb(before->event),
+                          bs->thread, block, race_verb(event));
+  await_value(bs, finding, address, access_bytes(event));
 }
 
-// Atomic and volatile accesses do not race with each other: that is how one thread waits for another. But lanes of a warp that
-// exchange something through volatile memory wait for nobody; and in shared memory warps have barriers for that.
-static bool is_strong(const struct look *l, const struct note *note, uint32_t key) {
-  return is_atomic(key) ? !is_atomic_of_block(key) || note->run == l->run : program_is_volatile(key_place(key));
+// Atomic and volatile accesses to global memory do not race with each other: they are how threads synchronize.
+// Volatile accesses of one warp's lanes do race, and so do those to shared memory, where there are barriers.
+static bool is_strong(const struct block_state *bs, const struct access *access, uint32_t event) {
+  return is_atomic(event) ? !is_atomic_of_block(event) || access->instance == bs->instance
+                          : program_is_volatile(event_pc(event));
 }
 
-static bool agree(const struct look *l, const struct note *before, uint32_t key, enum space space, bool one_warp) {
-  const bool atomic = is_atomic(before->key) || is_atomic(key);
+static bool agree(const struct block_state *bs, const struct access *before, uint32_t event, enum space space,
+                  bool one_warp) {
+  const bool atomic = is_atomic(before->event) || is_atomic(event);
   const bool global = space == SPACE_GLOBAL || space == SPACE_VARIABLE;
-  return (atomic || (global && !one_warp)) && is_strong(l, before, before->key) && is_strong(l, before, key);
+  return (atomic || (global && !one_warp)) && is_strong(bs, before, before->event) && is_strong(bs, before, event);
 }
 
-// The earlier access is of this block and phase, by another thread, and one of the two writes.
-static __attribute__((noinline)) void conflict(struct look *l, const struct note *before, uint32_t key,
+// The earlier access is in this block and phase, by another thread, and one of the two writes.
+static __attribute__((noinline)) void conflict(struct block_state *bs, const struct access *before, uint32_t event,
                                                uint64_t address, enum space space) {
-  bool one_warp = before->thread / WARP == (unsigned)l->thread / WARP;
-  if (clock_orders(l, before->thread, before->epoch) || agree(l, before, key, space, one_warp) ||
-      order_knows(l, before))
+  bool one_warp = before->thread / WARP == (unsigned)bs->thread / WARP;
+  if (vector_clock_orders(bs, before->thread, before->warp_clock) || agree(bs, before, event, space, one_warp) ||
+      sync_happens_before(bs, before))
     return;
-  report(l, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, key, address, space);
+  report(bs, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, event, address, space);
 }
 
-static void meet_in_flight(struct look *l, const struct mark *mark, uint32_t era, uint32_t key, uint64_t address,
-                           enum space space) {
+static void check_in_flight(struct block_state *bs, const struct epoch *epoch, uint32_t interval, uint32_t event,
+                            uint64_t address, enum space space) {
   char what[200];
-  if (mark->era < era || mark->era < l->block_era || !is_read(mark->key))
+  if (epoch->interval < interval || epoch->interval < bs->block_interval || !is_read(epoch->event))
     return;
-  const unsigned reader = thread_of(mark);
-  describe(l, address, space, what, sizeof what);
-  finding_add(FIND_RACE_ASYNC, l->launch->kernel, (struct place){key_place(mark->key), key_place(key), 0, NULL, 0, 0},
-              "%s: thread %u reads, thread %d has not waited for its copy, in block %u", what, reader, l->thread,
-              block_of(l->launch, l->run));
+  const unsigned reader = thread_of(epoch);
+  describe(bs, address, space, what, sizeof what);
+  finding_add(FIND_RACE_ASYNC, bs->launch->kernel,
+              (struct location){event_pc(epoch->event), event_pc(event), 0, NULL, 0, 0},
+              "%s: thread %u reads, thread %d has not waited for its copy, in block %u", what, reader, bs->thread,
+              block_of(bs->launch, bs->instance));
 }
 
-void race_in_flight(struct look *l, uint64_t address, unsigned bytes, uint32_t key, uint32_t era) {
+void race_in_flight(struct block_state *bs, uint64_t address, unsigned bytes, uint32_t event, uint32_t interval) {
   struct memory *memory;
   size_t offset;
   unsigned count;
-  const enum space space = memory_space(l, address, &memory, &offset);
+  const enum space space = memory_space(bs, address, &memory, &offset);
   if (space != SPACE_SHARED && space != SPACE_DYNAMIC)
     return;
-  const struct cell *cells = memory_cells(memory, offset, bytes, &count);
+  const struct shadow_word *words = memory_shadow_words(memory, offset, bytes, &count);
   for (unsigned i = 0; i < count; i++) {
-    const struct record *r = cells[i].more ? record_at(cells[i].more) : NULL;
-    meet_in_flight(l, r ? &r->read : &cells[i].last, era, key, address, space);
+    const struct shadow_state *r = words[i].inflated ? shadow_state_at(words[i].inflated) : NULL;
+    check_in_flight(bs, r ? &r->read : &words[i].last, interval, event, address, space);
   }
 }
 
-// The earlier access is another block's of the same launch.
-static __attribute__((noinline)) void conflict_of_blocks(struct look *l, const struct note *before, uint32_t key,
-                                                         uint64_t address, enum space space) {
-  if (!agree(l, before, key, space, false) && !order_knows(l, before))
-    report(l, FIND_RACE_GRID, before, key, address, space);
+// The earlier access is another block's, in the same launch.
+static __attribute__((noinline)) void conflict_of_blocks(struct block_state *bs, const struct access *before,
+                                                         uint32_t event, uint64_t address, enum space space) {
+  if (!agree(bs, before, event, space, false) && !sync_happens_before(bs, before))
+    report(bs, FIND_RACE_GRID, before, event, address, space);
 }
 
 // The earlier access is another launch's, or a copy's.
-static __attribute__((noinline)) void conflict_of_launches(struct look *l, const struct mark *mark, uint32_t key,
-                                                           uint64_t address, enum space space) {
+static __attribute__((noinline)) void conflict_of_launches(struct block_state *bs, const struct epoch *epoch,
+                                                           uint32_t event, uint64_t address, enum space space) {
   char what[200], by[200];
-  const struct note before = race_note_of(mark);
-  if (past_is_ordered(l->launch, &before) || memory_is_newer(address, mark->era))
+  const struct access before = race_access_of(epoch);
+  if (history_happens_before(bs->launch, &before) || memory_is_newer(address, epoch->interval))
     return;
-  describe(l, address, space, what, sizeof what);
-  snprintf(by, sizeof by, "thread %d of block %u of %s %s", l->thread, block_of(l->launch, l->run),
-           l->launch->kernel->name, race_verb(key));
-  past_conflict(l->launch, &before, key, place_of(address, space), what, by);
+  describe(bs, address, space, what, sizeof what);
+  snprintf(by, sizeof by, "thread %d of block %u of %s %s", bs->thread, block_of(bs->launch, bs->instance),
+           bs->launch->kernel->name, race_verb(event));
+  history_report(bs->launch, &before, event, allocated_at(address, space), what, by);
 }
 
-void race_barrier_was_needed(struct look *l) {
-  if (l->barrier && l->needed_phase < l->phase - 1)
-    l->barrier->needed++;
-  l->needed_phase = l->phase - 1;
-  l->needed_era = l->phase_era - 1;
+void race_barrier_was_needed(struct block_state *bs) {
+  if (bs->barrier && bs->needed_phase < bs->phase - 1)
+    bs->barrier->needed++;
+  bs->needed_phase = bs->phase - 1;
+  bs->needed_interval = bs->phase_interval - 1;
 }
 
-// An access of an earlier phase: a barrier between has ordered the two. If none of those has a reason yet, the last one gets it.
-static inline void needs_barrier(struct look *l, uint32_t phase) {
-  if (l->needed_phase < phase)
-    race_barrier_was_needed(l);
+// The accesses are in different phases, so a barrier orders them. If none of the barriers between is known to be
+// needed, the last one is now.
+static inline void needs_barrier(struct block_state *bs, uint32_t phase) {
+  if (bs->needed_phase < phase)
+    race_barrier_was_needed(bs);
 }
 
-// ---- shared memory that nothing has written ----------------------------------------------------------------------------------------
+// ---- uninitialized shared memory ------------------------------------------------------------------------------------------
 
 struct early {
   uint64_t address;
-  uint32_t key;
+  uint32_t event;
   uint16_t thread;
   enum space space;
 };
 enum { MOST_EARLY = 1024 };
 
-static __attribute__((noinline)) void early_read(struct look *l, uint32_t key, uint64_t address, enum space space) {
-  if (l->early_count == MOST_EARLY)
+static __attribute__((noinline)) void early_read(struct block_state *bs, uint32_t event, uint64_t address,
+                                                 enum space space) {
+  if (bs->early_count == MOST_EARLY)
     return;
-  if (l->early == NULL)
-    l->early = inspect_allocate(MOST_EARLY * sizeof *l->early);
-  l->early[l->early_count++] = (struct early){address, key, (uint16_t)l->thread, space};
+  if (bs->early == NULL)
+    bs->early = inspect_allocate(MOST_EARLY * sizeof *bs->early);
+  bs->early[bs->early_count++] = (struct early){address, event, (uint16_t)bs->thread, space};
 }
 
-static bool written_by_another(const struct look *l, uint64_t address, unsigned thread) {
+static bool written_by_another(const struct block_state *bs, uint64_t address, unsigned thread) {
   struct memory *memory;
   size_t offset;
-  struct note write;
-  memory_space(l, address, &memory, &offset);
-  return race_last_write(memory_cell(memory, offset), &write) && write.run == l->run && write.thread != thread &&
-         !is_atomic(write.key);
+  struct access write;
+  memory_space(bs, address, &memory, &offset);
+  return race_last_write(memory_shadow_word(memory, offset), &write) && write.instance == bs->instance &&
+         write.thread != thread && !is_atomic(write.event);
 }
 
-// The simulator runs one thread after another: a read that comes before another thread's write of the same phase is a race, and
-// has been found as one.
-void race_resolve_early(struct look *l) {
-  for (size_t i = 0; i < l->early_count; i++) {
-    const struct early *early = &l->early[i];
+// The simulator runs one thread after another. A read before another thread's write in the same phase is a race, and
+// has been reported as one.
+void race_resolve_early(struct block_state *bs) {
+  for (size_t i = 0; i < bs->early_count; i++) {
+    const struct early *early = &bs->early[i];
     char what[200];
-    if (written_by_another(l, early->address, early->thread))
+    if (written_by_another(bs, early->address, early->thread))
       continue;
-    describe(l, early->address, early->space, what, sizeof what);
-    finding_add(FIND_UNINITIALISED_SHARED, l->launch->kernel, (struct place){.first = key_place(early->key)},
-                "%s: thread %d of block %u", what, early->thread, block_of(l->launch, l->run));
+    describe(bs, early->address, early->space, what, sizeof what);
+    finding_add(FIND_UNINITIALIZED_SHARED, bs->launch->kernel, (struct location){.first = event_pc(early->event)},
+                "%s: thread %d of block %u", what, early->thread, block_of(bs->launch, bs->instance));
   }
-  l->early_count = 0;
+  bs->early_count = 0;
 }
 
 // ---- the next access -----------------------------------------------------------------------------------------------------------
 
-// Atomics do not conflict with each other, unless one is for its block alone and the other of another block.
-static inline bool atomics_agree(const struct look *l, const struct mark *before, uint32_t key) {
-  if (!is_atomic(before->key) || !is_atomic(key))
+// Atomics do not race with each other, unless one has block scope and the other is another block's.
+static inline bool atomics_agree(const struct block_state *bs, const struct epoch *before, uint32_t event) {
+  if (!is_atomic(before->event) || !is_atomic(event))
     return false;
-  const bool of_block = is_atomic_of_block(before->key) || is_atomic_of_block(key);
-  return !of_block || era_of(before)->run == l->run || !of_launch(l, era_of(before));
+  const bool of_block = is_atomic_of_block(before->event) || is_atomic_of_block(event);
+  return !of_block || interval_of(before)->instance == bs->instance || !of_launch(bs, interval_of(before));
 }
 
-// The two conflict unless something orders them, as it does all that is older than the launch's first era.
-static inline void pair(struct look *l, const struct mark *before, uint32_t key, uint64_t address, enum space space) {
-  if (before->era < l->first_era || atomics_agree(l, before, key))
+// Reports a race of the two unless something orders them. Whatever is older than the launch's first interval is
+// ordered.
+static inline void check_pair(struct block_state *bs, const struct epoch *before, uint32_t event, uint64_t address,
+                              enum space space) {
+  if (before->interval < bs->first_interval || atomics_agree(bs, before, event))
     return;
-  const struct era *era = era_of(before);
-  struct note note;
-  if (era->run == l->run) {
-    if (thread_of(before) == (unsigned)l->thread)
+  const struct interval *interval = interval_of(before);
+  struct access access;
+  if (interval->instance == bs->instance) {
+    if (thread_of(before) == (unsigned)bs->thread)
       return;
-    if (before->era >= l->phase_era)
-      note = race_note_of(before), conflict(l, &note, key, address, space);
+    if (before->interval >= bs->phase_interval)
+      access = race_access_of(before), conflict(bs, &access, event, address, space);
     else
-      needs_barrier(l, era->phase);
+      needs_barrier(bs, interval->phase);
   } else if (space == SPACE_GLOBAL || space == SPACE_VARIABLE) {
-    if (of_launch(l, era))
-      note = race_note_of(before), conflict_of_blocks(l, &note, key, address, space);
+    if (of_launch(bs, interval))
+      access = race_access_of(before), conflict_of_blocks(bs, &access, event, address, space);
     else
-      conflict_of_launches(l, before, key, address, space);
+      conflict_of_launches(bs, before, event, address, space);
   }
 }
 
-static inline bool is_of_block(const struct look *l, const struct mark *mark) {
-  return mark->era >= l->first_era && era_of(mark)->run == l->run;
+static inline bool is_of_block(const struct block_state *bs, const struct epoch *epoch) {
+  return epoch->interval >= bs->first_interval && interval_of(epoch)->instance == bs->instance;
 }
 
-static inline void settle(const struct look *l, struct cell *cell, const struct record *r, enum space space) {
-  const bool here = is_of_block(l, &r->write);
-  const bool old = r->write.era < l->first_era ||
-                   (here && era_of(&r->write)->phase < l->phase && era_of(&r->write)->phase <= l->needed_phase);
+static inline void summarize(const struct block_state *bs, struct shadow_word *word, const struct shadow_state *r,
+                             enum space space) {
+  const bool here = is_of_block(bs, &r->write);
+  const bool old = r->write.interval < bs->first_interval || (here && interval_of(&r->write)->phase < bs->phase &&
+                                                              interval_of(&r->write)->phase <= bs->needed_phase);
   if (old && (space == SPACE_GLOBAL || here))
-    settle_reads(l, cell, r);
+    summarize_reads(bs, word, r);
   else
-    cell->last.era = 0;
+    word->last.interval = 0;
 }
 
-// True: the block has written the word before.
-static bool check_cell(struct look *l, struct cell *cell, const struct mark *now, uint64_t address, enum space space) {
-  const uint32_t key = now->key;
-  const bool simple = cell->more == 0 && (cell->last.era < l->first_era || is_atomic(cell->last.key));
-  const bool of_block = is_atomic_of_block(key) || is_atomic_of_block(cell->last.key);
-  if (is_atomic(key) && simple && !of_block) { // many atomics at one address
-    const bool written = is_of_block(l, &cell->last);
-    cell->last = *now;
+// Returns true if the block has written the word before.
+static bool check_shadow_word(struct block_state *bs, struct shadow_word *word, const struct epoch *now,
+                              uint64_t address, enum space space) {
+  const uint32_t event = now->event;
+  const bool simple = word->inflated == 0 && (word->last.interval < bs->first_interval || is_atomic(word->last.event));
+  const bool of_block = is_atomic_of_block(event) || is_atomic_of_block(word->last.event);
+  if (is_atomic(event) && simple && !of_block) { // many atomics at one address: no shadow state is needed
+    const bool written = is_of_block(bs, &word->last);
+    word->last = *now;
     return written;
   }
-  struct record *r = race_open_record(cell);
-  const bool written = is_of_block(l, &r->write);
-  pair(l, &r->write, key, address, space);
-  if (is_read(key)) {
-    note_read(l, r, now);
-    settle(l, cell, r, space);
+  struct shadow_state *r = race_inflate(word);
+  const bool written = is_of_block(bs, &r->write);
+  check_pair(bs, &r->write, event, address, space);
+  if (is_read(event)) {
+    record_read(bs, r, now);
+    summarize(bs, word, r, space);
     return written;
   }
-  pair(l, &r->read, key, address, space);
-  pair(l, &r->other, key, address, space);
+  check_pair(bs, &r->read, event, address, space);
+  check_pair(bs, &r->other, event, address, space);
   r->write = *now;
-  cell->last.era = 0;
+  word->last.interval = 0;
   return written;
 }
 
-void race_check(struct look *l, struct cell *cells, unsigned count, uint32_t key, uint64_t address, enum space space) {
-  const struct mark now = {l->era, key, l->who};
+void race_check(struct block_state *bs, struct shadow_word *words, unsigned count, uint32_t event, uint64_t address,
+                enum space space) {
+  const struct epoch now = {bs->interval, event, bs->accessor};
   bool written = false;
   for (unsigned i = 0; i < count; i++)
-    written |= check_cell(l, &cells[i], &now, address, space);
-  if ((space == SPACE_SHARED || space == SPACE_DYNAMIC) && (is_read(key) || is_atomic(key)) && !written)
-    early_read(l, key, address, space);
-  if (is_atomic(key))
-    order_atomic(l, address);
+    written |= check_shadow_word(bs, &words[i], &now, address, space);
+  if ((space == SPACE_SHARED || space == SPACE_DYNAMIC) && (is_read(event) || is_atomic(event)) && !written)
+    early_read(bs, event, address, space);
+  if (is_atomic(event))
+    sync_atomic(bs, address);
 }

@@ -1,11 +1,11 @@
-// What a launch did, as the numbers that a modelled GPU computes a time from: for devices that play one (FERRY_SIM_GPU).
+// The counts of a launch, from which a modelled GPU computes a time (FERRY_SIM_GPU, core/model).
 //
-// Sectors, wavefronts and barriers are counted. Caches are not simulated: of a block's sectors each is missing from the L1 cache
-// once, and of a launch's each from the L2 cache once. Instructions are counted by basic block (mix.c); where nobody has told what
-// the blocks compute, each load stands for a multiply-add and an address. Each basic block is a branch.
+// Sectors, wavefronts and barriers are counted. Caches are not simulated: each sector misses the L1 cache once per
+// block, and the L2 cache once per launch. Instructions are counted per basic block (mix.c); where the mix is
+// unknown, each load stands for a multiply-add and an address computation. Each basic block is a branch.
 #include "inspect/simt/counts.h"
-#include "inspect/runtime/mix.h"
-#include "inspect/runtime/program.h"
+#include "inspect/mix.h"
+#include "inspect/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,35 +17,35 @@
 // ---- distinct sectors ----------------------------------------------------------------------------------------------------------
 
 struct sectors {
-  uint64_t *slots; // a hash table of sector + 1; 0: free
+  uint64_t *slots; // hash table of sector + 1; 0: free
   size_t count, room;
 };
 
-// Lanes of atomics that met at an address.
-struct meeting {
+// An address in global memory, and the lanes that accessed it atomically.
+struct atomic_address {
   uint64_t address; // + 1; 0: free
   uint64_t lanes, block;
-  bool of_blocks; // more than one: more of them when all are looked at
+  bool of_blocks; // several: the count grows with the number of blocks
 };
 
-struct meetings {
-  struct meeting *slots; // a hash table
+struct atomic_addresses {
+  struct atomic_address *slots; // hash table
   size_t count, room;
 };
 
-// What a launch has done. Launches of one kernel may run side by side, and share its sites: `sum` has what was counted up to
-// the last change from one to another, `start` what the sites held then.
+// The counts of a launch. Launches of one kernel may overlap, and share its sites: `sum` has what was counted until
+// the last switch between them, `start` the sites' values at the switch.
 struct counted {
   struct model_counts sum, start;
   struct sectors read, written;
-  struct meetings meetings;
-  uint64_t block;       // the one that is looked at: its number among those that are
-  double block_sectors; // distinct ones of the blocks that are done, summed
+  struct atomic_addresses atomics;
+  uint64_t block;       // the instrumented block: its number among the instrumented ones
+  double block_sectors; // distinct sectors, summed over the blocks that have ended
 };
 
 bool counts_wanted;
 static struct sectors of_block;
-static struct counted *now_counted; // of the launch whose block is looked at
+static struct counted *now_counted; // of the launch whose block is instrumented
 
 static uint64_t *slot_of(const struct sectors *s, uint64_t sector) {
   size_t i = (size_t)(sector * 0x9e3779b97f4a7c15u >> 20);
@@ -75,42 +75,42 @@ static void empty(struct sectors *s) {
   s->count = 0;
 }
 
-void counts_touched(uint32_t key, uint64_t first, uint64_t last) {
+void counts_touched(uint32_t event, uint64_t first, uint64_t last) {
   for (uint64_t sector = first; sector <= last; sector++) {
-    if (is_read(key))
+    if (is_read(event))
       add_sector(&of_block, sector);
-    add_sector(is_read(key) ? &now_counted->read : &now_counted->written, sector);
+    add_sector(is_read(event) ? &now_counted->read : &now_counted->written, sector);
   }
 }
 
-// ---- addresses that atomics meet at ----------------------------------------------------------------------------------------------
+// ---- addresses of atomics ------------------------------------------------------------------------------------------------
 
-// The L2 cache does what meets at one address one after another, whichever blocks it is from: the busiest address of a launch
-// makes them all wait.
-static struct meeting *meeting_of(const struct meetings *all, uint64_t address) {
+// The L2 cache serializes atomics at one address, whichever blocks they come from: the most frequent address of a
+// launch delays them all.
+static struct atomic_address *atomic_address_of(const struct atomic_addresses *all, uint64_t address) {
   size_t i = (size_t)(address * 0x9e3779b97f4a7c15u >> 20);
   while (all->slots[i & (all->room - 1)].address && all->slots[i & (all->room - 1)].address != address + 1)
     i++;
   return &all->slots[i & (all->room - 1)];
 }
 
-static void more_meetings(struct meetings *all) {
-  const struct meetings old = *all;
+static void grow_atomic_addresses(struct atomic_addresses *all) {
+  const struct atomic_addresses old = *all;
   all->room = old.room ? 2 * old.room : 1024;
   all->slots = inspect_allocate(all->room * sizeof *all->slots);
   for (size_t i = 0; i < old.room; i++)
     if (old.slots[i].address)
-      *meeting_of(all, old.slots[i].address - 1) = old.slots[i];
+      *atomic_address_of(all, old.slots[i].address - 1) = old.slots[i];
   free(old.slots);
 }
 
-void counts_met(uint64_t address, unsigned lanes) {
+void counts_atomic(uint64_t address, unsigned lanes) {
   if (now_counted == NULL)
     return;
-  struct meetings *all = &now_counted->meetings;
+  struct atomic_addresses *all = &now_counted->atomics;
   if (2 * all->count >= all->room)
-    more_meetings(all);
-  struct meeting *m = meeting_of(all, address);
+    grow_atomic_addresses(all);
+  struct atomic_address *m = atomic_address_of(all, address);
   all->count += m->address == 0;
   m->of_blocks |= m->address && m->block != now_counted->block;
   m->address = address + 1;
@@ -118,12 +118,13 @@ void counts_met(uint64_t address, unsigned lanes) {
   m->lanes += lanes;
 }
 
-// Of the launch, where `more` blocks ran for each that was looked at. Of one block alone nobody knows which addresses others have.
-static double hottest(const struct meetings *all, double looked, double more) {
+// The most frequent address, scaled to the launch: `more` blocks ran per instrumented block. A single block does not
+// show which addresses blocks share.
+static double hottest(const struct atomic_addresses *all, double instrumented, double more) {
   double most = 0;
   for (size_t i = 0; i < all->room; i++) {
-    const struct meeting *m = &all->slots[i];
-    const double lanes = (double)m->lanes * (m->of_blocks || looked < 2 ? more : 1);
+    const struct atomic_address *m = &all->slots[i];
+    const double lanes = (double)m->lanes * (m->of_blocks || instrumented < 2 ? more : 1);
     most = m->address && lanes > most ? lanes : most;
   }
   return most;
@@ -137,25 +138,25 @@ void counts_end_block(void) {
   empty(&of_block);
 }
 
-// `take` and `scale` go through its members as through an array: a new one has to be a double, too.
+// `detach_launch` and `scale` treat the struct as an array: every member must be a double.
 enum { COUNTS = 31 };
 _Static_assert(sizeof(struct model_counts) == COUNTS * sizeof(double), "struct model_counts is an array of doubles");
 
 // ---- totals --------------------------------------------------------------------------------------------------------------------
 
 static void add_accesses(struct model_counts *c, const struct site *s) {
-  const double runs = (double)s->runs, units = (double)s->units;
-  if (s->shared && is_atomic(s->key)) {
+  const double runs = (double)s->executions, units = (double)s->units;
+  if (s->shared && is_atomic(s->event)) {
     c->shared += runs;
     c->shared_passes += (double)s->same;
   } else if (s->shared) {
     c->shared += runs;
     c->shared_waves += units;
-  } else if (is_atomic(s->key)) {
+  } else if (is_atomic(s->event)) {
     c->atomics += runs;
     c->atomic_sectors += units;
     c->atomic_passes += (double)s->same;
-  } else if (is_read(s->key)) {
+  } else if (is_read(s->event)) {
     c->loads += runs;
     c->load_sectors += units;
     c->load_lines += (double)s->lines;
@@ -170,8 +171,8 @@ static void add_accesses(struct model_counts *c, const struct site *s) {
 }
 
 static void add_block(struct model_counts *c, const struct site *s) {
-  const double runs = (double)s->runs;
-  const struct mix *m = mix_at(key_place(s->key));
+  const double runs = (double)s->executions;
+  const struct mix *m = mix_at(event_pc(s->event));
   c->branches += runs;
   c->fp32 += runs * m->fp32;
   c->fp64 += runs * m->fp64;
@@ -180,14 +181,14 @@ static void add_block(struct model_counts *c, const struct site *s) {
   c->divisions += runs * m->divisions;
 }
 
-// Of all launches of the kernel up to now.
+// Of all launches of the kernel so far.
 static struct model_counts totals(const struct kernel *k) {
   struct model_counts c = {.blocks = 0};
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
-    if (s->key && key_kind(s->key) == EVENT_BLOCK)
+    if (s->event && event_kind(s->event) == EVENT_BLOCK)
       add_block(&c, s);
-    else if (s->key)
+    else if (s->event)
       add_accesses(&c, s);
   }
   for (const struct barrier *b = k->barriers; b; b = b->next)
@@ -195,8 +196,8 @@ static struct model_counts totals(const struct kernel *k) {
   return c;
 }
 
-// The kernel's sites no longer count for the launch that they counted for.
-static void take(struct kernel *k) {
+// The kernel's sites stop counting for the launch that they counted for.
+static void detach_launch(struct kernel *k) {
   if (k->counting == NULL)
     return;
   const struct model_counts now = totals(k);
@@ -218,7 +219,7 @@ void counts_begin_block(struct launch *launch) {
   now_counted = launch->counted;
   if (launch->counted == NULL || k->counting == launch)
     return;
-  take(k);
+  detach_launch(k);
   launch->counted->start = totals(k);
   k->counting = launch;
 }
@@ -256,18 +257,18 @@ void counts_end_launch(struct launch *launch) {
   if (launch->counted == NULL)
     return;
   if (launch->kernel->counting == launch)
-    take(launch->kernel);
-  const double looked = launch->end - launch->first, all = launch->end_run - launch->first_run;
-  double more = looked > 0 ? all / looked : 0, uneven = 1;
-  if (inspect_scored && looked < all && launch->looked_calls > 0) {
-    uneven = (double)launch->calls / (double)launch->looked_calls / more;
+    detach_launch(launch->kernel);
+  const double instrumented = launch->end - launch->first, all = launch->end_instance - launch->first_instance;
+  double more = instrumented > 0 ? all / instrumented : 0, uneven = 1;
+  if (inspect_scored && instrumented < all && launch->instrumented_calls > 0) {
+    uneven = (double)launch->calls / (double)launch->instrumented_calls / more;
     more *= uneven;
   }
   struct counted *own = launch->counted;
   struct model_counts c = own->sum;
   c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
   scale(&c, more);
-  c.atomic_hottest = hottest(&own->meetings, looked, more);
+  c.atomic_hottest = hottest(&own->atomics, instrumented, more);
   c.blocks = all;
   c.threads = launch->threads;
   c.shared_bytes = static_shared(launch->kernel) + (double)launch->dynamic_bytes;
@@ -280,7 +281,7 @@ void counts_end_launch(struct launch *launch) {
   }
   free(own->read.slots);
   free(own->written.slots);
-  free(own->meetings.slots);
+  free(own->atomics.slots);
   free(own);
   struct model_time time;
   if (cudasim_counts(&c, &time))

@@ -1,4 +1,4 @@
-// cu2cpp [--gcc] [--judge] [--split [--told]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+// cu2cpp [--gcc] [--judge] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
@@ -8,7 +8,7 @@
 // cast to void * becomes ::cudasim::kernel_pointer(kernel). With --gcc, #pragma unroll becomes what g++ calls it. With --judge,
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
 // does. With --split, kernels with barriers get a second version, for all threads of a block at once: see compile/split.c; with
-// CU2CPP_TELL in the environment it says of each kernel what became of it; with --told an inspector is told of each thread's turn in it.
+// CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is told of each thread's turn in it.
 // A kernel that is called without <<<>>> is an error to the compiler: see compile/configured.c.
 // With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c.
 #include "sim/compile/cu2cpp.h"
@@ -190,11 +190,11 @@ int main(int argc, char **argv) {
     for_judge |= strcmp(argv[1], "--judge") == 0;
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
-    told |= strcmp(argv[1], "--told") == 0;
+    told |= strcmp(argv[1], "--instrument") == 0;
   }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--told]] IN.cu OUT.cpp\n"
-                    "       cu2cpp [--gcc] [--split [--told]] --program IN.ii OUT.ii\n");
+    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
+                    "       cu2cpp [--gcc] [--split [--instrument]] --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];

@@ -191,7 +191,7 @@ template <class... P> using argument_list = std::tuple<P...>;
 #endif
 
 #ifdef CUDASIM_INSPECT
-struct all_told; // defined where no block is left alone (cudasim_all_told.h)
+struct all_instrumented; // defined where all blocks are instrumented (cudasim_all_instrumented.h)
 template <class T, class = void> constexpr bool is_defined = false;
 template <class T> constexpr bool is_defined<T, std::void_t<decltype(sizeof(T))>> = true;
 #endif
@@ -201,31 +201,31 @@ template <class Body, class... P> struct closure {
   argument_list<P...> arguments;
 
 #ifdef CUDASIM_INSPECT
-  // The kernel's code stands here twice: once with the calls that tell an inspector, once without, for blocks that nobody looks
-  // at. Neither is in a loop, since threadIdx is a constant to both. The arguments are fetched unseen: a GPU has them at hand.
-  __attribute__((noipa)) static void tell(Body body, P... done) {
+  // The kernel's code is here twice: instrumented, and uninstrumented, for blocks that --blocks leaves out. Neither is in a loop, since
+  // threadIdx is a constant to both. Loading the arguments is not instrumented: a GPU has them in constant memory.
+  __attribute__((noipa)) static void run_instrumented(Body body, P... done) {
     body(done...);
   }
-  struct told {
+  struct instrumented_call {
     Body body;
     __forceinline__ void operator()(P... done) const {
-      tell(body, done...);
+      run_instrumented(body, done...);
     }
   };
   __attribute__((noipa)) CUDASIM_UNSEEN static void inspected(const void *self) {
     const closure *c = static_cast<const closure *>(self);
-    c->arguments.call(told{c->body});
+    c->arguments.call(instrumented_call{c->body});
   }
 
   __attribute__((noipa)) CUDASIM_UNSEEN static void thread(const void *self) {
     const closure *c = static_cast<const closure *>(self);
-    if constexpr (is_defined<std::conditional_t<sizeof(Body) != 0, all_told, Body>>)
+    if constexpr (is_defined<std::conditional_t<sizeof(Body) != 0, all_instrumented, Body>>)
       inspected(self);
     else
       c->arguments.call(c->body);
   }
 
-  // A block that nobody looks at, until a thread waits.
+  // An uninstrumented block, until a thread waits.
   __attribute__((noipa)) CUDASIM_UNSEEN static void threads(const void *self, int first, int end) {
     const unsigned int base = blockIdx.x * blockDim.x, height = blockDim.y, depth = blockDim.z;
     alignas(cudasim_index) char room[sizeof(cudasim_index)];

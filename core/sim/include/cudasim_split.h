@@ -4,7 +4,7 @@
 
 #include "cudasim_launch.h"
 
-// Sanitizers look at each thread by itself; so does the inspector, unless cu2cpp has made loops that tell whose turn it is (--told).
+// Sanitizers look at each thread by itself; so does the inspector, unless cu2cpp has made loops that tell whose turn it is (--instrument).
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(CUDASIM_STATIC_SHARED) ||                 \
     defined(CUDASIM_INSPECT) || defined(CUDASIM_JUDGED)
 #define CUDASIM_SPLIT 0
@@ -32,7 +32,7 @@ struct cudasim_blocks {
 };
 extern __thread struct cudasim_blocks cudasim_coarsened CUDASIM_BUILT_IN(coarsened);
 void cudasim_passed(const char *file, int line, int votes);
-// What loops tell that are looked at (core/inspect/simt/loops.c).
+// What loops tell that are looked at (core/inspect/runtime/loops.c).
 int cudasim_inspect_run_as_loop(unsigned int origin) __attribute__((nothrow));
 void cudasim_inspect_on_fibers(void); // the block begins anew, thread by thread
 int cudasim_inspect_backwards(void) __attribute__((nothrow));

@@ -46,6 +46,27 @@ long=$(awk 'length($0) > 80' "$work/out" | head -n 1)
 [ -z "$long" ]
 result $? 'the report keeps to 80 columns' "$long"
 
+# ---- kernels of an included file ----
+at() { # NAME FILE: the line that is marked so
+  grep -n "//@$1" "$kernels/$2" | cut -d : -f 1
+}
+inspect included
+found=$(grep '"type": "finding"' "$work/json" | sed -E 's/.*"kernel": "([a-z]+)", "file": "([a-z.]+)", "line": ([0-9]+).*/\1 \2 \3/' | sort)
+expected=$(printf 'fill included.cuh %s\nuse included.cu %s' "$(at beyond included.cuh)" "$(at call included.cu)")
+[ "$found" = "$expected" ]
+result $? 'an access has the line of its kernel, not of the launch, also in an included file' "$(tr '\n' ' ' <<<"$found")"
+
+# ---- deprecated keys: written for one release, beside those that replace them ----
+inspect counts
+: >"$work/differ"
+for pair in looked:instrumented_blocks lanes:active_lanes passes_load:wavefronts_load passes_store_ideal:wavefronts_store_ideal \
+  requests_passes_load:requests_wavefronts_load lanes_at_one_address_passes:lanes_at_one_address_wavefronts; do
+  field "${pair#*:}" <"$work/json" >"$work/new"
+  grep -qv '^-$' "$work/new" && field "${pair%:*}" <"$work/json" | cmp -s - "$work/new" || echo "$pair" >>"$work/differ"
+done
+[ ! -s "$work/differ" ]
+result $? 'each deprecated JSON key has the value of the key that replaces it' "$(tr '\n' ' ' <"$work/differ")"
+
 inspect right
 result "$status" 'right kernels end with status 0' "$(head -n 5 "$work/out" | tr '\n' ' ')"
 [ -z "$(found)" ]
@@ -148,7 +169,7 @@ result $? 'the counts are the same with four workers' "$difference"
 # ---- the command ----
 
 inspect counts --kernel naive --blocks 2
-grep -q 'looked at 2 of 4 blocks' "$work/out" && ! grep -q '"kernel": "copy"' "$work/json"
+grep -q '2 of 4 blocks instrumented' "$work/out" && ! grep -q '"kernel": "copy"' "$work/json"
 result $? '--kernel and --blocks leave out the rest, and the report says so' "$(head -n 8 "$work/out" | tr '\n' ' ')"
 inspect counts --once
 difference=$(diff "$work/all" <(grep '"type": "line"' "$work/json"))
@@ -156,7 +177,7 @@ result $? '--once counts the same in half of the runs' "$difference"
 says 'a kernel that is not there' 2 'no kernel nothing was launched' "$ferry" inspect "$kernels/counts.cu" --kernel nothing
 says 'a file that is not there' 2 'cannot be read' "$ferry" inspect "$work/none.cu"
 says 'a number that is none' 2 '--blocks takes a number' "$ferry" inspect "$kernels/counts.cu" --blocks few
-says 'no file' 2 'which file?' "$ferry" inspect
+says 'no file' 2 'no file given' "$ferry" inspect
 echo '__global__ void k(int *x) { *x = 1; }' >"$work/half.cu"
 says 'a file without main' 2 'has no main' "$ferry" inspect "$work/half.cu"
 echo 'int main(void) { return nothing; }' >"$work/bad.cu"
@@ -171,20 +192,22 @@ inspect casts
 grep -qx '0 + 2 is 2' "$work/out"
 result $? 'what a cast pointer writes is read anew, as nvcc has it' "$(head -n 2 "$work/out")"
 
-# ---- blocks that are left alone ----
+# ---- uninstrumented blocks ----
 
-written=$(grep -n '//@written$' "$kernels/beside.cu" | cut -d : -f 1)
-read=$(grep -n '//@read$' "$kernels/beside.cu" | cut -d : -f 1)
+written=$(grep -n '//@written$' "$kernels/dual_version.cu" | cut -d : -f 1)
+read=$(grep -n '//@read$' "$kernels/dual_version.cu" | cut -d : -f 1)
 for nvcc in '' --nvcc; do
-  inspect beside --blocks 2 $nvcc
+  inspect dual_version --blocks 2 $nvcc
   grep -qx '1 constructed, 24 blocks counted, 1472 and 1472 each, 1519104 in all; 6 ran the plain copy' "$work/out"
-  result $? "blocks that are left alone run a plain copy, which shares the program's variables${nvcc:+ (--nvcc)}" \
+  result $? "uninstrumented blocks run a plain version, which shares the program's variables${nvcc:+ (--nvcc)}" \
     "$(head -n 1 "$work/out") $(head -n 3 "$work/err")"
+  grep -qx '8 blocks agree' "$work/out"
+  result $? "instrumented blocks and others compute the same bits${nvcc:+ (--nvcc)}" "$(grep agree "$work/out")"
   grep '"kind": "race-block"' "$work/json" | grep -q "\"line\": $written, .*\"other_line\": $read," &&
-    grep -q 'looked at 2 of 8 blocks' "$work/out"
-  result $? "the others are looked at${nvcc:+ (--nvcc)}" "$(grep race "$work/json")"
+    grep -q '2 of 8 blocks instrumented' "$work/out"
+  result $? "the others are instrumented${nvcc:+ (--nvcc)}" "$(grep race "$work/json")"
 done
-# The looked-at copy alone calls libgcc's __popcountdi2 here, as long as the plain one's compiler has an instruction for it.
+# Only the instrumented version calls libgcc's __popcountdi2 here: the other's flags let the compiler use an instruction for it.
 "$ferry" inspect chapters/25_scan.cu --kernel keep_by_warps --blocks 8 >"$work/out" 2>"$work/err"
-result $? 'a function of a library that only the looked-at copy calls is linked' "$(head -n 3 "$work/err") $(grep -A 2 findings "$work/out")"
+result $? 'a library function that only the instrumented version calls is linked' "$(head -n 3 "$work/err") $(grep -A 2 findings "$work/out")"
 finish

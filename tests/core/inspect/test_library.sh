@@ -22,8 +22,8 @@ rows() { # JSON
       return rest }
     /"type": "line"/ { k = value("launch"); if (k == "") k = value("kernel"); all[k]
       for (i in what) { n = value("requests_" what[i]); if (n == "") continue
-        runs[k, i] += n; units[k, i] += n * value(what[i]); ideal[k, i] += n * value(what[i] "_ideal"); lanes[k] += n * value("lanes"); weight[k] += n } }
-    BEGIN { what[1] = "sectors_load"; what[2] = "sectors_store"; what[3] = "passes_load"; what[4] = "passes_store" }
+        runs[k, i] += n; units[k, i] += n * value(what[i]); ideal[k, i] += n * value(what[i] "_ideal"); lanes[k] += n * value("active_lanes"); weight[k] += n } }
+    BEGIN { what[1] = "sectors_load"; what[2] = "sectors_store"; what[3] = "wavefronts_load"; what[4] = "wavefronts_store" }
     END { for (k in all) { printf "%s", k
       for (i = 1; i <= 4; i++) if (runs[k, i]) printf "\t%.2f\t%.2f", units[k, i] / runs[k, i], ideal[k, i] / runs[k, i]; else printf "\t-\t-"
       printf "\t%.2f\n", weight[k] ? lanes[k] / weight[k] : 1 } }' "$1" | LC_ALL=C sort

@@ -17,7 +17,7 @@ of_kernel() { # KERNEL FIELD: a thread's share
   sed -nE "s/^\{\"type\": \"kernel\", \"kernel\": \"$1\".*\"$2\": ([0-9.]+).*/\1/p" "$work/json" | awk -v t=$threads '{ print $1 / t }'
 }
 requests() { # KERNEL load|store: of shared memory, by a thread
-  grep "\"type\": \"line\", \"kernel\": \"$1\"" "$work/json" | grep -oE "requests_passes_$2\": [0-9]+" |
+  grep "\"type\": \"line\", \"kernel\": \"$1\"" "$work/json" | grep -oE "requests_wavefronts_$2\": [0-9]+" |
     awk -v warps=$((threads / 32)) '{ n += $2 } END { print n / warps }'
 }
 

@@ -29,7 +29,7 @@ END
 place=$(nm "$work/leave" | awk '$3 == "main" { sub(/^0+/, "", $1); print $1 }')
 next=$(printf '%x' $((0x$place + 12)))
 
-# As core/inspect/runtime/record.c writes it: two kernels, what was counted of them, findings with and without a kernel.
+# As core/inspect/runtime/record_writer.c writes it: two kernels, what was counted of them, findings with and without a kernel.
 printf '%s\t' kernel 0 first 4 1 1 64 1 1 0 0 1 4 4 0 0 | sed 's/\t$/\tfirst\n/' >"$work/record"
 {
   printf 'kernel\t1\tsecond<int>\t1\t1\t1\t32\t1\t1\t4096\t0\t2\t2\t2\t1\t1\tsecond<T>\n'

@@ -189,7 +189,7 @@ done
 printf 'x\nk<<<1, 2;\n' >"$work/in.cu"
 check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: cu2cpp: <<< without its >>>"
 refused() { # TEXT: what is said of it, with each option, if that is one answer
-  for mode in --judge --gcc --split '--gcc --split --told' --program '--program --split'; do
+  for mode in --judge --gcc --split '--gcc --split --instrument' --program '--program --split'; do
     printf 'void f(int *p) {\n %s' "$1" >"$work/in.cu"
     # shellcheck disable=SC2086
     timeout 20 "$cu2cpp" $mode "$work/in.cu" "$work/out.cpp" 2>&1 || true

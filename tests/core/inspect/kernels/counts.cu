@@ -23,11 +23,11 @@ __global__ void naive(float *out, const float *in) {
 }
 
 // count tiled<32> l2 sectors_load 4
-// count tiled<32> l2 passes_store 1
-// count tiled<32> l3 passes_load 32
-// count tiled<32> l3 passes_load_ideal 1
+// count tiled<32> l2 wavefronts_store 1
+// count tiled<32> l3 wavefronts_load 32
+// count tiled<32> l3 wavefronts_load_ideal 1
 // count tiled<32> l3 sectors_store 4
-// count tiled<33> l3 passes_load 1
+// count tiled<33> l3 wavefronts_load 1
 template <int WIDTH> __global__ void tiled(float *out, const float *in) {
   __shared__ float tile[TILE][WIDTH];
   int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y, n = gridDim.x * TILE;
@@ -59,13 +59,13 @@ __global__ void product(float *c, const float *a, const float *b, int n) {
 // count strides<8> l5 sectors_load 32
 // count strides<32> l5 sectors_load 32
 // count strides<32> l5 sectors_load_ideal 4
-// count strides<1> l6 passes_load 1
-// count strides<2> l6 passes_load 2
-// count strides<3> l6 passes_load 1
-// count strides<4> l6 passes_load 4
-// count strides<7> l6 passes_load 1
-// count strides<8> l6 passes_load 8
-// count strides<32> l6 passes_load 32
+// count strides<1> l6 wavefronts_load 1
+// count strides<2> l6 wavefronts_load 2
+// count strides<3> l6 wavefronts_load 1
+// count strides<4> l6 wavefronts_load 4
+// count strides<7> l6 wavefronts_load 1
+// count strides<8> l6 wavefronts_load 8
+// count strides<32> l6 wavefronts_load 32
 template <int STRIDE> __global__ void strides(float *out, const float *in) {
   __shared__ float room[32 * STRIDE];
   for (int i = threadIdx.x; i < 32 * STRIDE; i += 32)
@@ -92,8 +92,8 @@ __global__ void shifted(float *out, const float *in) {
 
 // count adds l12 sectors_atomic 1
 // count adds l12 lanes_at_one_address_sectors 8
-// count adds l13 lanes_at_one_address_passes 32
-// count adds l13 lanes_at_one_address_passes_most 32
+// count adds l13 lanes_at_one_address_wavefronts 32
+// count adds l13 lanes_at_one_address_wavefronts_most 32
 __global__ void adds(int *out) {
   __shared__ int all;
   if (threadIdx.x == 0)

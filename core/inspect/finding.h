@@ -1,0 +1,55 @@
+// Findings: what is wrong with a program (finding.c).
+#ifndef INSPECT_FINDING_H
+#define INSPECT_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel;
+
+enum finding_kind {
+  FIND_RACE_BLOCK,
+  FIND_RACE_WARP,
+  FIND_RACE_GRID,
+  FIND_RACE_STREAM,
+  FIND_RACE_HOST,
+  FIND_RACE_ASYNC,
+  FIND_EQUAL,
+  FIND_DIVERGENT,
+  FIND_LANES,
+  FIND_LIVELOCK,
+  FIND_UNINITIALIZED_SHARED,
+  FIND_UNINITIALIZED_GLOBAL,
+  FIND_BOUNDS_GLOBAL,
+  FIND_BOUNDS_ARRAY,
+  FIND_BOUNDS_DYNAMIC,
+  FIND_MISALIGNED,
+  FIND_FREED,
+  FIND_ILLEGAL,
+  FIND_ARGUMENT,
+  FIND_LEAK,
+  FINDINGS
+};
+
+struct finding {
+  enum finding_kind kind;
+  struct kernel *kernel;
+  uint32_t first, second, third; // program counters; third: of the allocation
+  const char *file;              // of a barrier, whose source position the simulator knows
+  int line, other_line;
+  uint64_t count;
+  char *detail;
+};
+
+struct location {
+  uint32_t first, second, third;
+  const char *file;
+  int line, other_line;
+};
+struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struct location location, const char *format,
+                            ...) __attribute__((format(printf, 4, 5)));
+bool finding_has(enum finding_kind kind, struct kernel *kernel, struct location location);
+const struct finding *finding_at(size_t i);
+
+#endif

@@ -1,0 +1,88 @@
+// `./ferry inspect`: from a CUDA source file to an instrumented program, its runs and a report. stages.c has the order of all stages.
+#ifndef INSPECT_INSTRUMENT_H
+#define INSPECT_INSTRUMENT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "inspect/report/inspection.h"
+
+enum { INSPECT_FILES = 8 };
+
+typedef struct InspectOptions {
+  const char *file;
+  const char *program;             // a program that is already built, instead of `file`
+  const char *kernel, *blocks;     // instrument this kernel only; so many blocks of each launch
+  const char *json, *html;         // where to write the report
+  const char *with[INSPECT_FILES]; // further sources of the program
+  int with_count;
+  const char *gpu;   // the modelled GPU (FERRY_SIM_GPU); NULL: as the environment says
+  bool quiet;        // drop the program's output
+  bool table;        // one row per kernel
+  bool once;         // one run, with threads in ascending order
+  bool no_registers; // do not ask ptxas
+  bool nvcc;         // take the file as ./ferry nvcc does: C++ name lookup finds the kernel of a launch
+  char **arguments;  // of the program, NULL-terminated
+} InspectOptions;
+
+typedef struct InspectBuild {
+  char folder[256];                 // private to this run; the caller makes and removes it
+  char program[4096], source[4096]; // source: the file, its symbolic links resolved
+  char mix[300];                    // what inspect_write_mix wrote; "": nothing
+  bool dual;                        // the program contains an uninstrumented version of its kernels, too
+  bool nvcc;                        // it was compiled as ./ferry nvcc compiles
+} InspectBuild;
+
+typedef struct InspectJob InspectJob;
+
+// How the subject of an inspection is built and run. A user's own program runs unconfined (inspect_own_program); an answer to an
+// exercise may be anybody's code, so tests/grader/inspect_answer.c does all of this in the sandbox. Each prints a message before it
+// returns false.
+typedef struct InspectSubject {
+  bool (*build)(InspectJob *job);
+  bool (*run)(InspectJob *job, bool descending);             // runs it with threads in this order, and adds the record
+  bool (*ask_ptxas)(const InspectJob *job, const char *out); // false, without a message: the registers stay unknown
+} InspectSubject;
+extern const InspectSubject inspect_own_program;
+
+struct InspectJob {
+  InspectOptions options;
+  InspectBuild build;
+  Inspection inspection;
+  const InspectSubject *subject;
+  void *data; // the subject's
+};
+
+// Runs all stages. The exit status of ./ferry inspect: EXIT_PASS, EXIT_ANSWER (something was found), EXIT_USAGE, EXIT_GRADER.
+int inspect_run_stages(InspectJob *job);
+
+// ---- stages of a user's own program (build.c, run.c) -----------------------------------------------------------------------
+
+// Expects build.folder to be an empty private folder.
+bool inspect_build_program(InspectJob *job);
+bool inspect_run_program(InspectJob *job, bool descending);
+bool inspect_ask_ptxas(const InspectJob *job, const char *out);
+bool inspect_models_gpu(const InspectOptions *o);
+// True: kernels run as loops over their block's threads (work-item loops). They then have no instruction mix.
+bool inspect_runs_loops(const InspectOptions *o);
+
+// ---- what answers to exercises need, too -------------------------------------------------------------------------------------
+
+// Renames the C library's copies in a kernel's object file, so that the inspector sees their accesses.
+#define INSPECT_COPIES                                                                                                 \
+  "--redefine-sym memcpy=inspect_memcpy --redefine-sym memmove=inspect_memmove --redefine-sym memset=inspect_memset"
+#define INSPECT_LIBRARY CONFIG_OBJECTS "/libinspect.a"
+
+// Rewrites assembly: adds a redzone after each shared array, and inlines the event of a basic block. `judged`: an answer, which may not
+// write to the inspector's variables, so the event stays a call. False: a file cannot be read or written.
+bool inspect_pad_arrays(const char *assembly, const char *padded, bool judged);
+// The section that a line of assembly begins: its name, within the line; NULL: none.
+const char *inspect_section_of(const char *line);
+// Merges two versions of one file, in place, for one program: variables are the uninstrumented version's, functions stay separate.
+bool inspect_merge_versions(const char *instrumented, const char *plain);
+// The instruction mix of each basic block: from the program, or from what `objdump -d --no-show-raw-insn` printed. False: not on this
+// machine.
+bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes);
+bool inspect_mix_of(FILE *listing, FILE *out);
+
+#endif

@@ -1,0 +1,58 @@
+// Runs an instrumented program of the user's own, and reads the record that it leaves.
+#include "inspect/instrument/instrument.h"
+#include "tool/compile/process.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void set(const char *name, const char *value) {
+  if (value)
+    setenv(name, value, 1);
+  else
+    unsetenv(name);
+}
+
+static void begin_child(const InspectJob *j, bool descending, const char *record) {
+  const InspectOptions *o = &j->options;
+  set("FERRY_INSPECT_MIX", j->build.mix[0] ? j->build.mix : NULL);
+  if (o->gpu)
+    set("FERRY_SIM_GPU", o->gpu);
+  set("FERRY_INSPECT_RECORD", record);
+  set("FERRY_INSPECT_KERNEL", o->kernel);
+  set("FERRY_INSPECT_BLOCKS", o->blocks);
+  set("FERRY_SIM_ORDER", descending ? "descending" : "ascending");
+  set("FERRY_INSPECT_COUNTS", descending && !inspect_models_gpu(o) ? "0" : NULL); // counts come from the other run
+  set("FERRY_CUDA", "sim");
+  if (descending || o->quiet) {
+    redirect_to("/dev/null", O_WRONLY, 1);
+    redirect_to("/dev/null", O_WRONLY, 2);
+  }
+}
+
+// The exit status as a shell reports it; -1: it could not be started.
+static int run(const InspectJob *j, bool descending, const char *record) {
+  unlink(record);
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    begin_child(j, descending, record);
+    j->options.arguments[0] = (char *)(uintptr_t)j->build.program;
+    execv(j->build.program, j->options.arguments);
+    _exit(127);
+  }
+  return pid < 0 ? -1 : wait_for_tool(pid);
+}
+
+bool inspect_run_program(InspectJob *j, bool descending) {
+  char record[300];
+  snprintf(record, sizeof record, "%s/record", j->build.folder);
+  const int status = run(j, descending, record);
+  if (!descending && status != 0)
+    printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
+  if (status >= 0 && inspection_add(&j->inspection, j->build.program, j->build.folder, record, descending))
+    return true;
+  fprintf(stderr, "ferry inspect: the program left no record (status %d): it was killed, or it called _exit or abort\n",
+          status);
+  return false;
+}

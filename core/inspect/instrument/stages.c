@@ -1,0 +1,78 @@
+// The stages of `./ferry inspect`, in order, from the command to the report (inspect_run_stages, at the end):
+//
+//   build      for each file (file_stages in build.c): translate kernel launches and compile to assembly, by the first of `attempts` that
+//              works; rewrite the assembly; assemble; redirect memcpy. Then link with build/libinspect.a, which is the rest of core/inspect.
+//   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record (runtime/record_writer.c), which
+//              is read (report/record_reader.c), its addresses resolved to source lines (report/locations.c).
+//   report     merge the findings of both runs, ask ptxas for registers, and show everything: terminal, JSON, HTML (report/).
+//
+// This is how a user's own program is built and run. For an answer to an exercise tests/grader/inspect_answer.c does both, in the sandbox.
+#include "inspect/instrument/instrument.h"
+#include "tool/compile/files.h"
+#include "tool/print/usage.h"
+#include <string.h>
+
+static int build(InspectJob *j) {
+  return j->subject->build(j) ? EXIT_PASS : EXIT_GRADER;
+}
+
+static int run_ascending(InspectJob *j) {
+  return j->subject->run(j, false) ? EXIT_PASS : EXIT_GRADER;
+}
+
+static int run_descending(InspectJob *j) {
+  return j->options.once || j->subject->run(j, true) ? EXIT_PASS : EXIT_GRADER;
+}
+
+static int merge_findings(InspectJob *j) {
+  inspection_finish(&j->inspection);
+  return EXIT_PASS;
+}
+
+static int read_registers(InspectJob *j) {
+  char out[512];
+  snprintf(out, sizeof out, "%s/ptxas", j->build.folder);
+  if (!j->options.program && !j->options.no_registers && j->subject->ask_ptxas(j, out))
+    inspection_registers(&j->inspection, out);
+  return EXIT_PASS;
+}
+
+static bool was_launched(const Inspection *i, const char *kernel) {
+  for (int k = 0; k < i->kernel_count; k++)
+    if (strncmp(i->kernels[k].launch, kernel, strlen(kernel)) == 0)
+      return true;
+  return false;
+}
+
+static int report(InspectJob *j) {
+  const InspectOptions *o = &j->options;
+  const Inspection *i = &j->inspection;
+  if (o->kernel && !was_launched(i, o->kernel)) {
+    fprintf(stderr, "ferry inspect: no kernel %s was launched. Leave out --kernel to see all kernels.\n", o->kernel);
+    return EXIT_USAGE;
+  }
+  if (o->table)
+    inspect_print_table(i, o->kernel);
+  else
+    inspect_print(i);
+  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
+    fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", file_problem());
+    return EXIT_GRADER;
+  }
+  return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
+}
+
+int inspect_run_stages(InspectJob *j) {
+  static int (*const stages[])(InspectJob *) = {
+      build,          // translate launches, compile to assembly, rewrite it, assemble, link: build.c
+      run_ascending,  // and count what the kernels do
+      run_descending, // findings only: another order shows other races
+      merge_findings, // of both runs
+      read_registers, // where nvcc is installed
+      report,         // terminal, JSON, HTML
+  };
+  int status = EXIT_PASS;
+  for (size_t n = 0; n < sizeof stages / sizeof stages[0] && status == EXIT_PASS; n++)
+    status = stages[n](j);
+  return status;
+}
