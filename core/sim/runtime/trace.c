@@ -75,8 +75,7 @@ void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(
                                            .node_destroyed = node_destroyed};
   atomic_store(&report_ran, ran);
   atomic_store(&report_queued, queued);
-  if (sim_enter() == cudaSuccess) // the clock comes first
-    sim_plugin_register(&plugin);
+  sim_plugin_register(&plugin);
 }
 
 // ---- counts ----
