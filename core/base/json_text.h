@@ -3,6 +3,7 @@
 #ifndef FERRY_BASE_JSON_TEXT_H
 #define FERRY_BASE_JSON_TEXT_H
 
+#include "base/json_scan.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,8 +38,5 @@ double fy_json_number(FyJson *json, const char *what);
 
 // Passes a value of any kind; objects and arrays of at most 500 levels. Strings in it change. Raises.
 void fy_json_skip(FyJson *json);
-
-// Is this UTF-8, without a NUL within `length`?
-bool fy_is_utf8(const char *text, size_t length);
 
 #endif

@@ -14,8 +14,8 @@ SANDBOX_C := core/tool/print/plain.c core/tool/print/usage.c tests/grader/wire.c
 SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 SCALE_C := $(addprefix core/tool/scale/scale_,model.c events.c buckets.c hardware.c published.c)
 SCALE_TEST_C := tests/core/tool/test_scale.c
-JSON_C := core/tool/print/json.c core/tool/print/plain.c tests/core/tool/test_json.c
-UNSEEN_C := $(addprefix tests/grader/,symbols.c unseen.c unseen_arrays.c test_unseen.c)
+JSON_C := core/tool/print/json.c tests/core/tool/test_json.c
+UNSEEN_C := $(addprefix tests/grader/,symbols.c unseen.c unseen_arrays.c test_unseen.c) core/sim/compile/c_tokens.c
 CHILD_TEST_C := tests/grader/wire.c tests/grader/test_child.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
@@ -32,7 +32,8 @@ GRADER_C :=
 CHECK_C :=
 endif
 
-FERRY_MODEL := $(addprefix $(B)/core/model/,architectures.o gpu.o gpus.o kernel.o)
+# What the program takes of the library: objects that need no other.
+FERRY_MODEL := $(addprefix $(B)/core/,model/architectures.o model/gpu.o model/gpus.o model/kernel.o base/json_scan.o)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
 REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
 SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
@@ -58,7 +59,7 @@ $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(
 
 tests: $(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child
 $(B)/tests/core/tool/test_scale: $(SCALE_OBJ)
-$(B)/tests/core/tool/test_json: $(JSON_OBJ)
+$(B)/tests/core/tool/test_json: $(JSON_OBJ) $(B)/core/base/json_scan.o
 $(B)/tests/grader/test_unseen: $(UNSEEN_OBJ)
 $(B)/tests/grader/test_child: $(CHILD_TEST_OBJ)
 $(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child: $(B)/stamp/link $(B)/stamp/grader

@@ -4,6 +4,7 @@
 #include "case.h"
 #include "registry.h"
 #include "symbols.h"
+#include "sim/compile/c_tokens.h"
 #include "unseen.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,6 +173,54 @@ static void test_words(void **unused) {
   }
 }
 
+// ---- the lexer that reads it: its tokens, one after another, with a | between them ---------------------------------------------
+
+static void test_tokens(void **unused) {
+  (void)unused;
+  static const struct {
+    const char *text, *tokens; // comments are left out
+  } cases[] = {
+      {"a/* \" */b // c\nd", "a|b|d"},
+      {"a // one \\\n two\nb", "a|b"},
+      {"0xa'b + 1'000 + 0xf'F 'x'", "0xa'b|+|1'000|+|0xf'F|'x'"},
+      {"case'a':L'b':0xA:'c'", "case|'a'|:|L|'b'|:|0xA|:|'c'"},
+      {"1.5e-3f-.5e+2-0xe-x-0x1p-3", "1.5e-3f|-|.5e+2|-|0xe|-|x|-|0x1p-3"},
+      {"u8R\"(\" /* )\" x R\"a()\")a\" yR\"(\"", "u8R\"(\" /* )\"|x|R\"a()\")a\"|yR|\"(\""},
+      {"R\"has no bracket\" x", "R|\"has no bracket\"|x"},
+      {"a<b<c>>d>>=e<<<1,2>>>()", "a|<|b|<|c|>|>|d|>>=|e|<<<|1|,|2|>>>|(|)"},
+      {"'a\nb\"c\\\"", "'a|b|\"c\\\""},
+      {"/* no end", ""},
+      {"R\"x( no end )\"", "R\"x( no end )\""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char got[256] = "", *exact = strdup(cases[i].text);
+    struct c_lexer lexer = c_lexer_of(exact, strlen(exact));
+    for (struct c_token t; c_next(&lexer, &t);)
+      if (t.kind != C_COMMENT)
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%.*s", *got ? "|" : "", (int)t.length, t.at);
+    free(exact);
+    if (strcmp(got, cases[i].tokens) != 0)
+      fail_msg("%s: expected %s, got %s", cases[i].text, cases[i].tokens, got);
+  }
+}
+
+// At any place, too, a literal and a comment have the same end as token by token.
+static void test_opaque(void **unused) {
+  (void)unused;
+  static const char text[] = "x = 0xf'F; c = 'F'; s = u8R\"(\" // )\"; t = yR\"(\"; /* ' */ n = 1'0'; ";
+  const char *end = text + strlen(text), *past = text;
+  struct c_lexer lexer = c_lexer_of(text, strlen(text));
+  for (struct c_token t; c_next(&lexer, &t);) {
+    const char *begin = t.raw ? strchr(t.at, 'R') : t.at;
+    const bool opaque = t.kind == C_LITERAL || t.kind == C_COMMENT;
+    for (const char *at = past; at < begin + !opaque; at++)
+      assert_ptr_equal(c_opaque_end(text, at, end), at);
+    past = t.at + t.length;
+    assert_ptr_equal(c_opaque_end(text, begin, end), opaque ? past : begin);
+  }
+  assert_ptr_equal(lexer.at, end);
+}
+
 // ---- symbols of the object -----------------------------------------------------------------------------------------------------
 
 // What readelf prints of an object that defines `work` and uses these symbols, one of them with a note as on aarch64.
@@ -228,6 +277,7 @@ static void test_symbols(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_known),     cmocka_unit_test(test_unknown),
                                      cmocka_unit_test(test_functions), cmocka_unit_test(test_cut),
-                                     cmocka_unit_test(test_words),     cmocka_unit_test(test_symbols)};
+                                     cmocka_unit_test(test_words),     cmocka_unit_test(test_tokens),
+                                     cmocka_unit_test(test_opaque),    cmocka_unit_test(test_symbols)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

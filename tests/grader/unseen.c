@@ -1,5 +1,6 @@
 #include "unseen.h"
 #include "case.h"
+#include "sim/compile/c_tokens.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,6 @@ static char *joined(const char *source) {
   return text;
 }
 
-static bool is_word(int c) {
-  return isalnum(c) || c == '_';
-}
-
 // Also the runtime's own names, which are for its headers, and the processor's instructions as functions. `directive`: it may be part of
 // a header's name.
 static bool is_refused(const char *word, size_t length, bool directive) {
@@ -59,101 +56,63 @@ static bool is_refused(const char *word, size_t length, bool directive) {
   return directive && (strstr(text, "intrin") || strncmp(text, "arm_", 4) == 0);
 }
 
-// ---- what the compiler takes for one word --------------------------------------------------------------------------------------
-
-// Behind a comment that begins here; `at`, where none does.
-static const char *after_comment(const char *at) {
-  if (strncmp(at, "//", 2) == 0)
-    return at + strcspn(at, "\n");
-  if (strncmp(at, "/*", 2) != 0)
-    return at;
-  const char *end = strstr(at + 2, "*/");
-  return end ? end + 2 : at + strlen(at);
-}
-
-// Behind a string or a character that begins here; `at`, where none does, or where it does not end on its line.
-static const char *after_literal(const char *at) {
-  const char quote = *at;
-  if (quote != '"' && quote != '\'')
-    return at;
-  for (const char *end = at + 1; *end && *end != '\n'; end++)
-    if (*end == '\\' && end[1] && end[1] != '\n')
-      end++;
-    else if (*end == quote)
-      return end + 1;
-  return at;
-}
-
-// Behind a number such as 1'000'000 or 1.5e-3f.
-static const char *after_number(const char *at) {
-  if (!isdigit((unsigned char)at[*at == '.']))
-    return at;
-  while (is_word((unsigned char)*at) || *at == '.' || (*at == '\'' && is_word((unsigned char)at[1])))
-    at++;
-  return at;
-}
-
-// R"(...)": the compiler takes it as it is in the file, with the line breaks that a backslash hides elsewhere.
-static bool is_raw_string(const char *word, size_t length) {
-  return word[length] == '"' && length > 0 && length <= 3 && word[length - 1] == 'R';
-}
-
 static bool begins_directive(const char *at) {
   return *at == '#' || strncmp(at, "%:", 2) == 0;
-}
-
-static size_t word_length(const char *at) {
-  size_t length = 0;
-  while (is_word((unsigned char)at[length]))
-    length++;
-  return length;
 }
 
 static char *refuse_word(const char *at, size_t length, bool directive) {
   char text[128];
   snprintf(text, sizeof text, "%.*s", (int)length, at);
-  if (is_raw_string(at, length))
-    return say("%s is not for an open exercise: write the string without it\n", text);
   return is_refused(at, length, directive)
              ? say("%s is not for an open exercise: what it does could not be counted, and so not be scored\n", text)
              : NULL;
 }
 
+// The compiler takes R"(...)" as it is in the file, with the line breaks that a backslash hides elsewhere.
+static char *refuse_raw(const struct c_token *t) {
+  char prefix[8];
+  snprintf(prefix, sizeof prefix, "%.*s", (int)strcspn(t->at, "\""), t->at);
+  return say("%s is not for an open exercise: write the string without it\n", prefix);
+}
+
 // The words of a string in a directive: it may be a header's name.
-static char *refuse_in_literal(const char *at, const char *end) {
+static char *refuse_in_literal(const struct c_token *t) {
   char *why = NULL;
-  while (!why && at < end) {
-    const size_t length = word_length(at);
+  for (const char *at = t->at; !why && at < t->at + t->length;) {
+    size_t length = 0;
+    while (is_word(at[length]))
+      length++;
     why = length > 0 ? refuse_word(at, length, true) : NULL;
     at += length > 0 ? length : 1;
   }
   return why;
 }
 
-// Comments and strings may have any word in them.
+static char *refuse_token(const struct c_token *t, bool directive) {
+  if (t->raw)
+    return refuse_raw(t);
+  if (t->kind == C_LITERAL)
+    return directive ? refuse_in_literal(t) : NULL;
+  if (t->kind == C_WORD)
+    return refuse_word(t->at, t->length, directive);
+  if (strncmp(t->at, "##", 2) == 0 || strncmp(t->at, "%:%:", 4) == 0)
+    return say("%s is not for an open exercise: a word must be what it is\n", "##");
+  return NULL;
+}
+
+// Comments and strings may contain any word. A quote without its end hides nothing: what comes after it is checked.
 char *unseen_in_source(const char *source) {
   char *text = joined(source), *why = NULL;
-  bool line_begins = true, directive = false;
-  for (const char *at = text; !why && *at;) {
-    const char *comment = after_comment(at), *literal = after_literal(at), *number = after_number(at);
-    const size_t length = word_length(at);
-    directive = *at != '\n' && (directive || (line_begins && begins_directive(at)));
-    line_begins = *at == '\n' || (line_begins && (isspace((unsigned char)*at) || comment > at));
-    if (comment > at) {
-      at = comment;
-    } else if (literal > at) {
-      why = directive ? refuse_in_literal(at, literal) : NULL;
-      at = literal;
-    } else if (number > at) {
-      at = number;
-    } else if (length > 0) {
-      why = refuse_word(at, length, directive);
-      at += length;
-    } else {
-      if (strncmp(at, "##", 2) == 0 || strncmp(at, "%:%:", 4) == 0)
-        why = say("%s is not for an open exercise: a word must be what it is\n", "##");
-      at++;
-    }
+  struct c_lexer lexer = c_lexer_of(text, strlen(text));
+  struct c_token t;
+  bool directive = false;
+  while (!why && c_next(&lexer, &t)) {
+    if (t.kind == C_COMMENT)
+      continue;
+    directive = t.first ? begins_directive(t.at) : directive;
+    why = refuse_token(&t, directive);
+    if (t.kind == C_LITERAL && !t.closed)
+      lexer.at = t.at + 1;
   }
   free(text);
   return why;

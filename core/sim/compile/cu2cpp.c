@@ -7,59 +7,20 @@
 // and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. A kernel that is
 // cast to void * becomes ::cudasim::kernel_pointer(kernel). With --gcc, #pragma unroll becomes what g++ calls it. With --judge,
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
-// does. With --split, kernels with barriers get a second version, for all threads of a block at once: see compile/split.c; with
-// CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is told of each thread's turn in it.
-// A kernel that is called without <<<>>> is an error to the compiler: see compile/configured.c.
+// does. With --split, kernels with barriers get a second version, for all threads of a block at once: see compile/regions.c; with
+// CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is instrumented of each thread's turn in it.
+// A kernel that is called without <<<>>> is an error to the compiler: see compile/unconfigured_calls.c.
 // With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c.
 #include "sim/compile/cu2cpp.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/split.h"
+#include "sim/compile/kernel.h"
 
 static int for_gcc;
-
-// Back over one bracketed group that ends before `end`; `end` itself when no such group ends there.
-static size_t back_over_group(const struct text *out, size_t end, char open, char close) {
-  if (end == 0 || out->bytes[end - 1] != close)
-    return end;
-  size_t i = end;
-  int depth = 0;
-  do {
-    i--;
-    depth += out->bytes[i] == close ? 1 : out->bytes[i] == open ? -1 : 0;
-  } while (i > 0 && depth != 0);
-  return i;
-}
-
-// Where the expression before a <<< begins: name, ns::name<T>, table[i], object->kernel, (expression).
-static size_t kernel_begin(const struct text *out, size_t end) {
-  size_t i = end;
-  for (;;) {
-    size_t group = back_over_group(out, i, '<', '>');
-    group = group == i ? back_over_group(out, i, '[', ']') : group;
-    group = group == i ? back_over_group(out, i, '(', ')') : group;
-    i = group;
-    while (i > 0 && is_word(out->bytes[i - 1]))
-      i--;
-    if (i >= 2 && (strncmp(out->bytes + i - 2, "::", 2) == 0 || strncmp(out->bytes + i - 2, "->", 2) == 0))
-      i -= 2;
-    else if (i >= 1 && out->bytes[i - 1] == '.')
-      i -= 1;
-    else
-      return i;
-  }
-}
-
-// A plain name can be called from the launch's lambda, which lets the compiler inline it; other expressions are values.
-static int is_plain_name(const char *kernel) {
-  for (const char *p = kernel; *p && *p != '<'; p++)
-    if (!is_word(*p) && *p != ':')
-      return 0;
-  return 1;
-}
 
 // Whether a kernel's name stands in the text for its definition and for launches alone: then nobody asks for its address.
 static int is_only_launched(const struct text *in, const char *kernel) {
@@ -86,68 +47,26 @@ static int is_only_launched(const struct text *in, const char *kernel) {
 
 // Rewrites the launch whose <<< is at i; the position after its >>>.
 static size_t rewrite_launch(const struct text *in, size_t i, struct text *out) {
-  size_t end = out->length;
-  while (end > 0 && is_space(out->bytes[end - 1]))
-    end--;
   static size_t launched; // where the launch before this one ends
-  size_t begin = kernel_begin(out, end);
-  expect_kernel(in, i, out, begin, end, launched);
-  char *kernel = strndup(out->bytes + begin, end - begin);
-  size_t close = config_end(in, i + 3, in->length);
-  expect_arguments(in, close + 3);
-  if (kernel == NULL)
-    fail(input_name, "out of memory");
-  out->length = begin;
-  if (is_plain_name(kernel)) {
+  struct launch l = parse_launch(in, i, in->length, out, launched, false);
+  const char *kernel = l.kernel.bytes;
+  expect_arguments(in, l.close + 3);
+  if (is_plain_name(kernel))
     expect_global(in, i, kernel);
-    append_string(out, "::cudasim::launch(");
-    const int nameless = for_gcc && is_only_launched(in, kernel);
-    append_string(out, nameless ? "CUDASIM_ONLY_LAUNCHED(" : "");
-    append_string(out, kernel);
-    append_string(out, nameless ? ")" : "");
-    append_string(out, ", [=](auto... cudasim_p) ");
-    append_string(out, for_gcc ? "__attribute__((always_inline)) { " : "{ ");
-    append_string(out, kernel);
-    append_string(out, "(cudasim_p...); }, ");
-  } else {
-    append_string(out, "::cudasim::launch_pointer(");
-    append_string(out, kernel);
-    append_string(out, ", ");
-  }
-  append_quoted(out, kernel);
-  append_string(out, ", ");
-  append(out, in->bytes + i + 3, close - i - 3);
+  out->length = l.begin;
+  append_launcher(out, &l, for_gcc && is_only_launched(in, kernel) ? ONLY_LAUNCHED : BY_NAME, for_gcc);
+  append(out, in->bytes + i + 3, l.close - i - 3);
   append_string(out, ")");
   launched = out->length;
-  free(kernel);
-  return close + 3;
+  const size_t past = l.close + 3;
+  launch_free(&l);
+  return past;
 }
 
-// Rewrites  extern __shared__ T name[];  at i, up to its semicolon; i itself when it is something else.
-static size_t rewrite_dynamic_shared(const struct text *in, size_t i, struct text *out) {
-  if (strncmp(in->bytes + i, "extern", 6) != 0 || (i > 0 && is_word(in->bytes[i - 1])))
-    return i;
-  const char *p = skip_alignment(skip_spaces(in->bytes + i + 6));
-  if (strncmp(p, "__shared__", 10) != 0 || is_word(p[10]))
-    return i;
-  p = skip_alignment(skip_spaces(p + 10));
-  const char *semicolon = strchr(p, ';'), *bracket = strchr(p, '[');
-  if (semicolon == NULL || bracket == NULL || bracket > semicolon)
-    fail_at(in, i, "extern __shared__ must declare an array without a size");
-  const char *name_end = bracket;
-  while (is_space(name_end[-1]))
-    name_end--;
-  const char *name = name_end;
-  while (is_word(name[-1]))
-    name--;
-  size_t type_length = (size_t)(name - p), name_length = (size_t)(name_end - name);
-  append(out, p, type_length);
-  append_string(out, "*");
-  append(out, name, name_length);
-  append_string(out, " = (");
-  append(out, p, type_length);
-  append_string(out, "*)cudasim_dynamic_shared()");
-  return (size_t)(semicolon - in->bytes);
+// extern __shared__ T name[]; whose first word is at i.
+static size_t rewrite_shared_declaration(const struct text *in, size_t i, struct text *out) {
+  const bool begins = word_at(in, i, "extern") || word_at(in, i, "__shared__");
+  return begins ? rewrite_dynamic_shared(in, i, "__shared__", false, out) : i;
 }
 
 // In an assert threadIdx.x stays as it is: the message has the words.
@@ -172,7 +91,7 @@ static void transform(const struct text *in, struct text *out) {
       i = after;
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
-    } else if ((after = rewrite_dynamic_shared(in, i, out)) != i ||
+    } else if ((after = rewrite_shared_declaration(in, i, out)) != i ||
                (for_gcc && (after = rewrite_unroll(in, i, out)) != i) || (after = rewrite_thread(in, i, out)) != i ||
                (after = rewrite_shared(in, i, out)) != i || (after = rewrite_kernel_cast(in, i, out)) != i) {
       i = after;
@@ -184,13 +103,13 @@ static void transform(const struct text *in, struct text *out) {
 }
 
 int main(int argc, char **argv) {
-  int program = 0, split = 0, told = 0;
+  int program = 0, split = 0, instrumented = 0;
   for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
     for_gcc |= strcmp(argv[1], "--gcc") == 0;
-    for_judge |= strcmp(argv[1], "--judge") == 0;
+    check_bounds |= strcmp(argv[1], "--judge") == 0;
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
-    told |= strcmp(argv[1], "--instrument") == 0;
+    instrumented |= strcmp(argv[1], "--instrument") == 0;
   }
   if (argc != 3) {
     fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
@@ -205,7 +124,7 @@ int main(int argc, char **argv) {
   free(in.bytes);
   in = marked;
   if (split) {
-    split_kernels(&in, &with_loops, program, told);
+    write_work_item_loops(&in, &with_loops, program, instrumented);
     free(in.bytes);
     in = with_loops;
   }

@@ -1,12 +1,12 @@
-// A kernel's tokens as statements and variables.
-// Over 500 lines: a recursive-descent parser, a function for each kind of statement.
+// Recursive-descent parser: a kernel's tokens as a tree of statements with their variables. It has no types; what it cannot parse, it
+// refuses (refusals.h).
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/split.h"
+#include "sim/compile/kernel.h"
 
-static bool refuse(struct kernel *k, const char *why) {
-  if (k->why_not == NULL)
+bool kernel_refuse(struct kernel *k, enum refusal why) {
+  if (k->why_not == NOT_REFUSED)
     k->why_not = why;
   return false;
 }
@@ -44,7 +44,7 @@ static int skip_directives(struct kernel *k, int i) {
     const char *p = t->all[i].p + 1;
     p += strspn(p, " \t");
     if (strncmp(p, "pragma", 6) != 0 && strncmp(p, "line", 4) != 0 && (*p < '0' || *p > '9'))
-      refuse(k, "a preprocessor's condition within the kernel");
+      kernel_refuse(k, REFUSED_DIRECTIVE);
     i++;
   }
   return i;
@@ -128,7 +128,7 @@ static int declarator(struct kernel *k, int i, struct variable *v) {
   }
   v->name = i;
   if (t->all[i].kind != TOKEN_WORD) {
-    refuse(k, "a declaration that is more than names");
+    kernel_refuse(k, REFUSED_DECLARATION);
     return simple_end(k, i);
   }
   for (i = token_next(t, i); token_is(t, i, "["); i = token_next(t, t->all[i].match))
@@ -147,9 +147,9 @@ static int declarator(struct kernel *k, int i, struct variable *v) {
   return i;
 }
 
-static void add_variable(struct kernel *k, const struct variable *v) {
+void kernel_add_variable(struct kernel *k, const struct variable *v) {
   if (k->variable_count == MAX_VARIABLES)
-    refuse(k, "too many variables");
+    kernel_refuse(k, REFUSED_TOO_MANY_VARIABLES);
   else
     k->variables[k->variable_count++] = *v;
 }
@@ -170,7 +170,7 @@ static struct statement *declaration(struct kernel *k, int i, int scope_end) {
     at = declarator(k, at, &v);
     v.block_group = v.init.end - v.init.begin >= 3 && token_is(t, v.init.end - 3, "this_thread_block") &&
                     (token_is(t, i, "auto") || token_is(t, type_end - 1, "thread_block"));
-    add_variable(k, &v);
+    kernel_add_variable(k, &v);
     if (v.shared || v.fixed || v.block_group)
       s->kind = S_HOISTED;
     at = token_is(t, at, ",") ? token_next(t, at) : s->at.end;
@@ -184,7 +184,7 @@ static struct statement *statement(struct kernel *k, int i, int scope_end);
 
 static struct statement *block(struct kernel *k, int begin, int end) {
   struct statement *s = make(S_BLOCK, begin, end), **link = &s->child;
-  for (int i = skip_directives(k, begin); i < end && k->why_not == NULL;
+  for (int i = skip_directives(k, begin); i < end && k->why_not == NOT_REFUSED;
        i = skip_directives(k, (*link)->at.end), link = &(*link)->next)
     *link = statement(k, i, end);
   return s;
@@ -194,7 +194,7 @@ static struct statement *block(struct kernel *k, int begin, int end) {
 static struct statement *done_by(struct kernel *k, int i, int scope_end, int *end) {
   i = skip_directives(k, i);
   if (i >= k->body.end) {
-    refuse(k, "a statement that is not there");
+    kernel_refuse(k, REFUSED_NO_STATEMENT);
     *end = k->body.end;
     return NULL;
   }
@@ -208,12 +208,12 @@ static void parse_for(struct kernel *k, struct statement *s, int open, int close
   int first = simple_end(k, open + 1), second;
   const int end_of_loop = s->at.end; // for now: of the scope around it
   if (first > close) {
-    refuse(k, "a for without its two semicolons");
+    kernel_refuse(k, REFUSED_FOR_HEAD);
     return;
   }
   second = simple_end(k, first);
   if (second > close) {
-    refuse(k, "a for without its two semicolons");
+    kernel_refuse(k, REFUSED_FOR_HEAD);
     return;
   }
   const int known = k->variable_count;
@@ -250,7 +250,7 @@ static struct statement *loop(struct kernel *k, int i, int scope_end) {
     s->child = done_by(k, i + 1, scope_end, &s->at.end);
     const int open = token_next(t, skip_directives(k, s->at.end));
     if (!token_is(t, open, "(") || t->all[open].match < open) {
-      refuse(k, "a do without its while");
+      kernel_refuse(k, REFUSED_DO_WITHOUT_WHILE);
       return s;
     }
     s->condition = (struct range){open + 1, t->all[open].match};
@@ -261,7 +261,7 @@ static struct statement *loop(struct kernel *k, int i, int scope_end) {
   const bool is_switch = token_is(t, i, "switch");
   struct statement *s = make(is_switch ? S_SWITCH : token_is(t, i, "for") ? S_FOR : S_WHILE, i, scope_end);
   if (!token_is(t, open, "(") || close < open) {
-    refuse(k, "a loop without its bracket");
+    kernel_refuse(k, REFUSED_LOOP_HEAD);
     s->at.end = k->body.end;
     return s;
   }
@@ -284,7 +284,7 @@ static int past_labels(struct kernel *k, int i) {
       i = skip_directives(k, i + 1);
     } else if (t->all[i].kind == TOKEN_WORD && token_is(t, token_next(t, i), ":")) {
       if (!token_is(t, i, "default"))
-        refuse(k, "a label");
+        kernel_refuse(k, REFUSED_LABEL);
       i = skip_directives(k, token_next(t, i) + 1);
     } else {
       return i;
@@ -325,7 +325,7 @@ bool kernel_barrier(const struct kernel *k, int i) {
   return true;
 }
 
-int kernel_meeting(const struct kernel *k, int i) {
+int kernel_collective(const struct kernel *k, int i) {
   const struct tokens *t = k->t;
   const bool result = token_is(t, i, "auto") && token_begins(t, i + 1, "cudasim_r") && token_is(t, i + 2, "=");
   const int call = result ? i + 3 : i;
@@ -335,9 +335,10 @@ int kernel_meeting(const struct kernel *k, int i) {
              : -1;
 }
 
-// `auto cudasim_r1 = cudasim_warp_ballot(x);`, which compile/flatten.c writes.
-static struct statement *meeting(struct kernel *k, int i, int call, int scope_end) {
-  struct statement *s = make(token_begins(k->t, call, "cudasim_vote_") ? S_VOTE : S_WARP, i, simple_end(k, i));
+// `auto cudasim_r1 = cudasim_warp_ballot(x);`, which compile/inline.c writes.
+static struct statement *collective(struct kernel *k, int i, int call, int scope_end) {
+  struct statement *s =
+      make(token_begins(k->t, call, "cudasim_vote_") ? S_BLOCK_COLLECTIVE : S_WARP_COLLECTIVE, i, simple_end(k, i));
   s->call = call;
   if (call != i) {
     struct variable v = {.name = i + 1, .scope_end = scope_end, .in = s, .result = true};
@@ -345,7 +346,7 @@ static struct statement *meeting(struct kernel *k, int i, int call, int scope_en
     v.declarator = (struct range){i + 1, i + 2};
     v.init = (struct range){call, s->at.end - 1};
     v.init_kind = '=';
-    add_variable(k, &v);
+    kernel_add_variable(k, &v);
   }
   return s;
 }
@@ -367,8 +368,8 @@ static struct statement *statement(struct kernel *k, int begin, int scope_end) {
     s = parse_if(k, i, scope_end);
   else if (token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do") || token_is(t, i, "switch"))
     s = loop(k, i, scope_end);
-  else if (kernel_meeting(k, i) >= 0)
-    s = meeting(k, i, kernel_meeting(k, i), scope_end);
+  else if (kernel_collective(k, i) >= 0)
+    s = collective(k, i, kernel_collective(k, i), scope_end);
   else if (kernel_barrier(k, i))
     s = make(S_BARRIER, i, simple_end(k, i));
   else if (token_is(t, i, "return"))
@@ -378,7 +379,7 @@ static struct statement *statement(struct kernel *k, int begin, int scope_end) {
   else if (token_in(t, i, hoisted))
     s = make(S_HOISTED, i, simple_end(k, i));
   else if (token_in(t, i, refused))
-    refuse(k, "a statement of a kind that is not taken apart"), s = make(S_EMPTY, i, k->body.end);
+    kernel_refuse(k, REFUSED_STATEMENT), s = make(S_EMPTY, i, k->body.end);
   else if (token_is(t, i, ";"))
     s = make(S_EMPTY, i, i + 1);
   else if ((s = declaration(k, i, scope_end)) == NULL)
@@ -403,8 +404,8 @@ static void mark_with(struct statement *s, struct statement *parts) {
 
 static void mark(struct statement *s) {
   for (; s; s = s->next) {
-    s->barrier = s->kind == S_BARRIER || s->kind == S_VOTE;
-    s->warp = s->kind == S_WARP;
+    s->barrier = s->kind == S_BARRIER || s->kind == S_BLOCK_COLLECTIVE;
+    s->warp = s->kind == S_WARP_COLLECTIVE;
     s->returns = s->kind == S_RETURN;
     s->breaks = s->kind == S_BREAK;
     s->continues = s->kind == S_CONTINUE;
@@ -416,114 +417,26 @@ static void mark(struct statement *s) {
   }
 }
 
-static bool meets(const struct statement *s, enum level level) {
+static bool synchronizes(const struct statement *s, enum level level) {
   return s->barrier || (s->warp && level == LEVEL_WARP);
 }
 
 bool statement_structural(const struct statement *s, bool tail, enum level level) {
-  return meets(s, level) || s->breaks || s->continues || (s->returns && !tail);
+  return synchronizes(s, level) || s->breaks || s->continues || (s->returns && !tail);
 }
 
 bool list_tail(const struct statement *s, bool tail, enum level level) {
   for (const struct statement *after = s->next; after && tail; after = after->next)
-    tail = !meets(after, level) && (!meets(s, level) || after->kind == S_EMPTY);
+    tail = !synchronizes(after, level) && (!synchronizes(s, level) || after->kind == S_EMPTY);
   return tail;
 }
 
-// ---- names ---------------------------------------------------------------------------------------------------------------
-
-static void add_parameters(struct kernel *k) {
-  const struct tokens *t = k->t;
-  for (int i = k->parameters.begin; i < k->parameters.end;) {
-    struct variable v = {.parameter = true, .name = -1, .scope_end = k->body.end, .class = V_UNIFORM};
-    v.init = (struct range){i, i};
-    for (; i < k->parameters.end && !token_is(t, i, ","); i++) {
-      if (t->all[i].kind == TOKEN_WORD && !token_begins(t, i, "__restrict") && !token_is(t, i, "const"))
-        v.name = i;
-      v.pointer |= token_is(t, i, "*") || token_is(t, i, "[");
-      if (v.name == i && i > k->parameters.begin)
-        v.block_group = token_is(t, token_is(t, i - 1, "&") ? i - 2 : i - 1, "thread_block");
-      if (token_is(t, i, "<"))
-        i = token_past_angles(t, i) - 1 > i ? token_past_angles(t, i) - 1 : i;
-      while (token_is(t, i, "[") && v.name >= 0 && t->all[i].match > i && // float x[8][8], a pointer
-             (token_is(t, t->all[i].match + 1, "[") || t->all[i].match + 1 == k->parameters.end ||
-              token_is(t, t->all[i].match + 1, ",")))
-        i = t->all[i].match + (token_is(t, t->all[i].match + 1, "[") ? 1 : 0);
-      if (t->all[i].match > i || token_is(t, i, "=") || token_is(t, i, "..."))
-        refuse(k, "a parameter that is more than a type and a name");
-    }
-    const int before = v.name >= 0 ? token_before(t, v.name) : -1;
-    if (v.name > k->parameters.begin && !known_type(t, v.name) && !token_is(t, before, "::") &&
-        before >= k->parameters.begin && !token_is(t, before, ","))
-      add_variable(k, &v);
-    else
-      refuse(k, "a parameter without a name");
-    i++;
-  }
-}
-
-static void resolve(struct kernel *k) {
-  const struct tokens *t = k->t;
-  const int count = k->body.end - k->body.begin;
-  k->variable_of = malloc(((size_t)count + 1) * sizeof *k->variable_of);
-  k->modified = calloc((size_t)count + 1, sizeof *k->modified);
-  if (k->variable_of == NULL || k->modified == NULL)
-    fail(input_name, "out of memory");
-  for (int i = k->body.begin; i < k->body.end; i++) {
-    k->variable_of[i - k->body.begin] = -1;
-    const int before = token_before(t, i);
-    if (t->all[i].kind != TOKEN_WORD || token_is(t, before, ".") || token_is(t, before, "->") ||
-        token_is(t, before, "::"))
-      continue;
-    int found = -1;
-    for (int v = 0; v < k->variable_count; v++)
-      if (k->variables[v].name <= i && i < k->variables[v].scope_end && token_same(t, k->variables[v].name, i) &&
-          (found < 0 || k->variables[v].name > k->variables[found].name))
-        found = v;
-    k->variable_of[i - k->body.begin] = found;
-  }
-}
-
-bool kernel_plain_type(const struct kernel *k, const struct variable *v) {
-  const struct tokens *t = k->t;
-  const struct range type = v->parameter ? (struct range){v->init.begin, v->name} : v->specifiers;
-  if (v->pointer)
-    return true;
-  for (int i = type.begin; i < type.end; i++) {
-    if (token_is(t, i, "__align__") && t->all[i + 1].match > i)
-      i = t->all[i + 1].match;
-    else if (t->all[i].kind != TOKEN_WORD || !(known_type(t, i) || token_is(t, i, "const") || token_is(t, i, "auto") ||
-                                               kernel_template_parameter(k, i)))
-      return false;
-  }
-  return true;
-}
-
-struct variable *kernel_variable(const struct kernel *k, int token) {
-  const int v = token >= k->body.begin && token < k->body.end ? k->variable_of[token - k->body.begin] : -1;
-  return v < 0 ? NULL : (struct variable *)&k->variables[v];
-}
-
-bool kernel_template_parameter(const struct kernel *k, int token) {
-  for (int i = k->template_parameters.begin; i < k->template_parameters.end; i++)
-    if (token_same(k->t, i, token))
-      return true;
-  return false;
-}
-
-bool kernel_mentions(const struct kernel *k, struct range where, const struct variable *v) {
-  for (int i = where.begin; i < where.end; i++)
-    if (kernel_variable(k, i) == v)
-      return true;
-  return false;
-}
-
 bool kernel_parse(struct kernel *k) {
-  add_parameters(k);
+  kernel_add_parameters(k);
   k->top = block(k, k->body.begin, k->body.end);
   if (k->why_not)
     return false;
   mark(k->top);
-  resolve(k);
-  return k->why_not == NULL;
+  kernel_resolve(k);
+  return k->why_not == NOT_REFUSED;
 }

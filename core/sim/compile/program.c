@@ -35,150 +35,7 @@ struct converter {
 
 static void convert(struct converter *c, size_t begin, size_t end);
 
-int word_at(const struct text *in, size_t i, const char *word) {
-  size_t length = strlen(word);
-  return strncmp(in->bytes + i, word, length) == 0 && !is_word(in->bytes[i + length]) &&
-         (i == 0 || !is_word(in->bytes[i - 1]));
-}
-
-size_t skip_space(const struct text *in, size_t i) {
-  for (;;) {
-    while (is_space(in->bytes[i]))
-      i++;
-    if (in->bytes[i] != '#' || (i > 0 && in->bytes[i - 1] != '\n'))
-      return i;
-    while (i < in->length && in->bytes[i] != '\n')
-      i++;
-  }
-}
-
-// Past the bracket that closes the one at i.
-size_t skip_group(const struct text *in, size_t i) {
-  size_t begin = i;
-  int depth = 0;
-  do {
-    if (i >= in->length)
-      fail_at(in, begin, "a bracket is not closed");
-    size_t after = skip_opaque(in, i);
-    if (after != i) {
-      i = after;
-      continue;
-    }
-    char c = in->bytes[i++];
-    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-  } while (depth > 0);
-  return i;
-}
-
-// ---- looking back ----
-
-// Back over white space, and over whole lines that only say where the text comes from.
-static size_t back_over_space(const struct text *out, size_t end) {
-  for (;;) {
-    while (end > 0 && is_space(out->bytes[end - 1]))
-      end--;
-    size_t line = end;
-    while (line > 0 && out->bytes[line - 1] != '\n')
-      line--;
-    if (out->bytes[line] != '#' || line == end)
-      return end;
-    end = line;
-  }
-}
-
-static size_t back_over_bracket(const struct text *out, size_t end) {
-  int depth = 0;
-  size_t i = end;
-  do {
-    i--;
-    char c = out->bytes[i];
-    depth += c == ')' || c == ']' ? 1 : c == '(' || c == '[' ? -1 : 0;
-  } while (i > 0 && depth > 0);
-  return i;
-}
-
-// Back over template arguments; a > inside brackets is a comparison.
-static size_t back_over_angles(const struct text *out, size_t end) {
-  int depth = 0;
-  size_t i = end;
-  do {
-    char c = out->bytes[--i];
-    if (c == ')' || c == ']')
-      i = back_over_bracket(out, i + 1);
-    else if (c == '>')
-      depth += i == 0 || out->bytes[i - 1] != '-';
-    else if (c == '<')
-      depth--;
-  } while (i > 0 && depth > 0);
-  return i;
-}
-
-static size_t back_over_word(const struct text *out, size_t end) {
-  while (end > 0 && is_word(out->bytes[end - 1]))
-    end--;
-  return end;
-}
-
-static int ends_with_word(const struct text *out, size_t end, const char *word) {
-  size_t begin = back_over_word(out, end);
-  return end - begin == strlen(word) && strncmp(out->bytes + begin, word, end - begin) == 0;
-}
-
-// Where the expression before a <<< begins: name, ns::name <T>, table[i], object->kernel, (expression).
-static size_t kernel_begin(const struct text *out, size_t end) {
-  for (;;) {
-    size_t i = end;
-    if (i > 0 && out->bytes[i - 1] == '>')
-      i = back_over_space(out, back_over_angles(out, i));
-    while (i > 0 && (out->bytes[i - 1] == ')' || out->bytes[i - 1] == ']'))
-      i = back_over_bracket(out, i);
-    i = back_over_word(out, i);
-    size_t before = back_over_space(out, i);
-    if (ends_with_word(out, before, "template"))
-      before = back_over_space(out, before - strlen("template"));
-    if (before >= 2 &&
-        (strncmp(out->bytes + before - 2, "::", 2) == 0 || strncmp(out->bytes + before - 2, "->", 2) == 0))
-      before -= 2;
-    else if (before >= 1 && out->bytes[before - 1] == '.')
-      before--;
-    else
-      return i;
-    end = back_over_space(out, before);
-    if (end == 0 || (!is_word(out->bytes[end - 1]) && !strchr(")]>", out->bytes[end - 1])))
-      return before; // ::name
-    if (ends_with_word(out, end, "return") || ends_with_word(out, end, "else") || ends_with_word(out, end, "do"))
-      return before; // return ::name
-  }
-}
-
 // ---- launches ----
-
-// On one line, without the lines that say where the text comes from.
-void append_flat(struct text *out, const char *bytes, size_t length) {
-  for (size_t i = 0; i < length;) {
-    if (bytes[i] == '#' && (i == 0 || bytes[i - 1] == '\n')) {
-      while (i < length && bytes[i] != '\n')
-        i++;
-    } else {
-      append(out, bytes[i] == '\n' || bytes[i] == '\r' ? " " : bytes + i, 1);
-      i++;
-    }
-  }
-}
-
-// A name can be called from the launch's lambda, which lets the compiler inline it; other expressions are values.
-static int is_plain_name(const char *kernel) {
-  for (const char *p = kernel; *p && *p != '<'; p++)
-    if (!is_word(*p) && *p != ':' && !is_space(*p))
-      return 0;
-  return 1;
-}
-
-void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
-  append_string(out, before);
-  append_string(out, kernel);
-  append_string(out, after);
-}
 
 // Goes on, on a line of its own, as if the compiler were at position `at` of the text: what it says about what follows names the
 // user's line and column. `file` in the place of the user's.
@@ -212,113 +69,38 @@ static void append_blank(const struct text *in, size_t begin, size_t end, struct
 
 static const char generated[] = "cudasim launch";
 
-static void append_launch(struct text *out, const char *kernel, int always_inline) {
-  if (is_plain_name(kernel)) {
-    append_call(out, " : ::cudasim::launch_call([=](auto cudasim_t) -> decltype(cudasim_t(", kernel, ")) { ");
-    append_call(out, "return cudasim_t(", kernel, "); }, [=](auto... cudasim_p) ");
-    append_string(out, always_inline ? "__attribute__((always_inline)) { " : "{ ");
-    append_call(out, "", kernel, "(cudasim_p...); }, ");
-  } else {
-    append_call(out, " : ::cudasim::launch_pointer(", kernel, ", ");
-  }
-  append_quoted(out, kernel);
-  append_string(out, ", ");
-}
-
 // Rewrites the launch whose <<< is at i; the position after its arguments. `(false ? (void)k(args) : launch(k, config)(args))`,
 // everything that the user wrote at its own line and column.
 static size_t rewrite_launch(struct converter *c, size_t i, size_t limit) {
   const struct text *in = c->in;
-  struct text *out = c->out, kernel = {0}, written = {0};
-  size_t begin = kernel_begin(out, back_over_space(out, out->length)), length = out->length - begin;
-  size_t close = config_end(in, i + 3, limit), open = skip_space(in, close + 3);
-  expect_kernel(in, i, out, begin, back_over_space(out, out->length), c->launched);
+  struct text *out = c->out;
+  struct launch l = parse_launch(in, i, limit, out, c->launched, true);
+  const size_t open = skip_space(in, l.close + 3), length = l.written.length;
   if (in->bytes[open] != '(')
-    expect_arguments(in, close + 3);
+    expect_arguments(in, l.close + 3);
   if (++c->launches > MOST_LAUNCHES)
     fail_at(in, i, "too many launches, one within another's arguments");
-  append(&written, out->bytes + begin, length);
-  append_flat(&kernel, written.bytes, length);
-  while (is_space(kernel.bytes[kernel.length - 1]))
-    kernel.bytes[--kernel.length] = '\0';
-  size_t past = skip_group(in, open), first = length <= i && c->marker <= i - length ? i - length : i;
-  out->length = begin;
+  const size_t past = skip_group(in, open), first = length <= i && c->marker <= i - length ? i - length : i;
+  out->length = l.begin;
   append_string(out, "(false ? (void)");
   move_to(c, first, NULL);
-  append(out, written.bytes, length);
+  append(out, l.written.bytes, length);
   append_blank(in, i, open, out);
   convert(c, open, past);
   move_to(c, i, generated);
-  append_launch(out, kernel.bytes, c->always_inline);
+  append_string(out, " : ");
+  append_launcher(out, &l, BY_CALL, c->always_inline);
   move_to(c, i + 3, NULL);
-  convert(c, i + 3, close);
-  move_to(c, close, generated);
+  convert(c, i + 3, l.close);
+  move_to(c, l.close, generated);
   append_string(out, ")");
   move_to(c, open, NULL);
   convert(c, open, past);
   append_string(out, ")");
   c->launched = out->length;
   c->launches--;
-  free(kernel.bytes);
-  free(written.bytes);
+  launch_free(&l);
   return past;
-}
-
-// ---- shared memory ----
-
-// The words between begin and end without those that only place the variable.
-static void append_type(const struct text *in, size_t begin, size_t end, struct text *type) {
-  for (size_t i = begin; i < end;) {
-    if (word_at(in, i, "__attribute__") || word_at(in, i, "alignas"))
-      i = skip_group(in, skip_space(in, i + (in->bytes[i] == 'a' ? 7 : 13)));
-    else if (word_at(in, i, "extern"))
-      i += 6;
-    else if (word_at(in, i, "static"))
-      i += 6;
-    else if (word_at(in, i, SHARED))
-      i += strlen(SHARED);
-    else if (in->bytes[i] == '#')
-      i += strcspn(in->bytes + i, "\n");
-    else
-      append_flat(type, in->bytes + i++, 1);
-  }
-}
-
-// extern __shared__ T name[];  whose first word is at i: the position of its semicolon, or i when it is something else.
-static size_t rewrite_dynamic_shared(struct converter *c, size_t i) {
-  const struct text *in = c->in;
-  int external = 0, shared = 0;
-  size_t end = i, bracket = 0;
-  while (end < in->length && !strchr(";{}=", in->bytes[end])) {
-    external |= word_at(in, end, "extern");
-    shared |= word_at(in, end, SHARED);
-    if (in->bytes[end] == '[' && bracket == 0)
-      bracket = end;
-    size_t after = skip_opaque(in, end);
-    end = after != end ? after : in->bytes[end] == '(' ? skip_group(in, end) : end + 1;
-  }
-  if (!external || !shared || in->bytes[end] != ';')
-    return i;
-  size_t name_end = bracket ? bracket : end;
-  while (is_space(in->bytes[name_end - 1]))
-    name_end--;
-  size_t name = name_end;
-  while (is_word(in->bytes[name - 1]))
-    name--;
-  struct text type = {0}, *out = c->out;
-  append_type(in, i, name, &type);
-  size_t rows = bracket ? skip_group(in, bracket) : end; // past []: the further dimensions
-  if (c->within_blocks == 0)
-    append_string(out, "static thread_local ");
-  append_call(out, "", type.bytes, bracket ? "(*" : "(&");
-  append(out, in->bytes + name, name_end - name);
-  append_string(out, ")");
-  append(out, in->bytes + rows, end - rows);
-  append_call(out, bracket ? " = (" : " = *(", type.bytes, "(*)");
-  append(out, in->bytes + rows, end - rows);
-  append_string(out, ")cudasim_dynamic_shared()");
-  free(type.bytes);
-  return end;
 }
 
 // ---- inline PTX ----
@@ -459,7 +241,7 @@ static size_t convert_word(struct converter *c, size_t i) {
     return end;
   }
   if (word_at(in, i, "extern") || word_at(in, i, SHARED))
-    after = rewrite_dynamic_shared(c, i);
+    after = rewrite_dynamic_shared(in, i, SHARED, c->within_blocks == 0, c->out);
   else if (word_at(in, i, "asm") || word_at(in, i, "__asm__") || word_at(in, i, "__asm"))
     after = rewrite_assembly(c, i, end - i);
   else if (!c->system_header && word_at(in, i, "threadIdx"))

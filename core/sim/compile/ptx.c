@@ -275,3 +275,44 @@ int append_ptx(const char *text, struct text *out) {
     out->bytes[before] = '\0';
   return 0;
 }
+
+// ---- special registers -----------------------------------------------------------------------------------------------------
+
+// Special registers that a program reads by PTX because CUDA C++ has no name for them.
+static const struct {
+  const char *name, *value;
+} registers[] = {{"laneid", "(unsigned int)::cudasim::lane()"},
+                 {"warpid", "::cudasim::warp_of_block()"},
+                 {"lanemask_eq", "(1u << ::cudasim::lane())"},
+                 {"lanemask_lt", "((1u << ::cudasim::lane()) - 1u)"},
+                 {"lanemask_le", "((2u << ::cudasim::lane()) - 1u)"},
+                 {"lanemask_gt", "(0u - (2u << ::cudasim::lane()))"},
+                 {"lanemask_ge", "(0u - (1u << ::cudasim::lane()))"},
+                 {"clock", "(unsigned int)clock64()"},
+                 {"clock64", "clock64()"},
+                 {"globaltimer", "__nv_globaltimer()"}};
+
+int append_register(const char *text, struct text *out) {
+  char name[16], type[4], constraint;
+  int place = 0, end = 0;
+  if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%%%15[a-z0-9_]%n", type, name, &place) != 2 || place == 0) {
+    place = 0;
+    if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%15[a-z0-9_]%n", type, name, &place) != 2 || place == 0)
+      return 0;
+  }
+  text += place;
+  text += *text == ';';
+  if (sscanf(text, "\" : \"=%c\" %n", &constraint, &end) != 1 || end == 0 || text[end] != '(')
+    return 0;
+  const char *close = strrchr(text + end, ')');
+  if (close == NULL || close[1 + strspn(close + 1, " ")] != '\0')
+    return 0;
+  for (size_t r = 0; r < sizeof registers / sizeof *registers; r++)
+    if (strcmp(registers[r].name, name) == 0) {
+      append(out, text + end, (size_t)(close + 1 - text - end));
+      append_string(out, " = ");
+      append_string(out, registers[r].value);
+      return 1;
+    }
+  return 0;
+}

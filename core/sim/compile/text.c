@@ -1,4 +1,4 @@
-// Text, and how to step over what a converter must not look into.
+// Text buffers, and the rewrites that both modes of cu2cpp share.
 #include "sim/compile/cu2cpp.h"
 
 #include <ctype.h>
@@ -29,13 +29,6 @@ void append_string(struct text *text, const char *string) {
   append(text, string, strlen(string));
 }
 
-int is_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-int is_space(char c) {
-  return isspace((unsigned char)c);
-}
-
 // Where `at` stands: in a preprocessed text the lines `# 12 "file"` tell.
 static void locate(const struct text *in, size_t at, char *file, size_t bytes, size_t *line) {
   *line = 1;
@@ -61,74 +54,8 @@ _Noreturn void fail_at(const struct text *in, size_t at, const char *why) {
   exit(1);
 }
 
-static size_t skip_line_comment(const struct text *in, size_t i) {
-  while (i < in->length && in->bytes[i] != '\n')
-    i += in->bytes[i] == '\\' && i + 1 < in->length ? 2 : 1;
-  return i;
-}
-
-static size_t skip_quoted(const struct text *in, size_t i) {
-  char quote = in->bytes[i++];
-  while (i < in->length && in->bytes[i] != quote && in->bytes[i] != '\n')
-    i += in->bytes[i] == '\\' && i + 1 < in->length ? 2 : 1;
-  return i + 1 < in->length ? i + 1 : in->length;
-}
-
-static size_t skip_raw_string(const struct text *in, size_t i) {
-  const char *open = strchr(in->bytes + i, '(');
-  if (open == NULL)
-    fail_at(in, i, "a raw string has no '('");
-  struct text close = {0};
-  append_string(&close, ")");
-  append(&close, in->bytes + i + 2, (size_t)(open - (in->bytes + i + 2)));
-  append_string(&close, "\"");
-  const char *end = strstr(open, close.bytes);
-  size_t length = close.length;
-  free(close.bytes);
-  return end ? (size_t)(end - in->bytes) + length : in->length;
-}
-
-// Where the word begins that ends before i.
-static size_t word_begin(const struct text *in, size_t i) {
-  while (i > 0 && is_word(in->bytes[i - 1]))
-    i--;
-  return i;
-}
-
-// R"(, u8R"x( and their like: the R is at i.
-static int is_raw_string(const struct text *in, size_t i) {
-  static const char *const prefixes[] = {"", "u8", "u", "U", "L"};
-  if (in->bytes[i] != 'R' || in->bytes[i + 1] != '"')
-    return 0;
-  const size_t begin = word_begin(in, i);
-  for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)
-    if (i - begin == strlen(prefixes[p]) && strncmp(in->bytes + begin, prefixes[p], i - begin) == 0)
-      return 1;
-  return 0;
-}
-
-// The ' at i is within a number: 1'000, 0xff'ff.
-static int is_digit_separator(const struct text *in, size_t i) {
-  size_t begin = word_begin(in, i);
-  while (begin > 1 && begin < i && in->bytes[begin - 1] == '\'' && is_word(in->bytes[begin - 2]))
-    begin = word_begin(in, begin - 1);
-  return begin < i && isdigit((unsigned char)in->bytes[begin]) && is_word(in->bytes[i + 1]);
-}
-
-// The end of the comment or literal that begins at i; i itself when none does.
 size_t skip_opaque(const struct text *in, size_t i) {
-  const char *p = in->bytes + i;
-  if (p[0] == '/' && p[1] == '/')
-    return skip_line_comment(in, i);
-  if (p[0] == '/' && p[1] == '*') {
-    const char *end = strstr(p + 2, "*/");
-    return end ? (size_t)(end - in->bytes) + 2 : in->length;
-  }
-  if (is_raw_string(in, i))
-    return skip_raw_string(in, i);
-  if (p[0] == '"' || (p[0] == '\'' && !is_digit_separator(in, i)))
-    return skip_quoted(in, i);
-  return i;
+  return (size_t)(c_opaque_end(in->bytes, in->bytes + i, in->bytes + in->length) - in->bytes);
 }
 
 struct text read_file(const char *name) {
@@ -202,41 +129,83 @@ const char *skip_alignment(const char *p) {
   return close ? skip_spaces(close + 1) : p;
 }
 
-// Special registers that a program reads by PTX because CUDA C++ has no name for them.
-static const struct {
-  const char *name, *value;
-} registers[] = {{"laneid", "(unsigned int)::cudasim::lane()"},
-                 {"warpid", "::cudasim::warp_of_block()"},
-                 {"lanemask_eq", "(1u << ::cudasim::lane())"},
-                 {"lanemask_lt", "((1u << ::cudasim::lane()) - 1u)"},
-                 {"lanemask_le", "((2u << ::cudasim::lane()) - 1u)"},
-                 {"lanemask_gt", "(0u - (2u << ::cudasim::lane()))"},
-                 {"lanemask_ge", "(0u - (1u << ::cudasim::lane()))"},
-                 {"clock", "(unsigned int)clock64()"},
-                 {"clock64", "clock64()"},
-                 {"globaltimer", "__nv_globaltimer()"}};
+// ---- looking around --------------------------------------------------------------------------------------------------------
 
-int append_register(const char *text, struct text *out) {
-  char name[16], type[4], constraint;
-  int place = 0, end = 0;
-  if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%%%15[a-z0-9_]%n", type, name, &place) != 2 || place == 0) {
-    place = 0;
-    if (sscanf(text, " \"mov.%3[usb0-9] %%0, %%%15[a-z0-9_]%n", type, name, &place) != 2 || place == 0)
-      return 0;
+int word_at(const struct text *in, size_t i, const char *word) {
+  size_t length = strlen(word);
+  return strncmp(in->bytes + i, word, length) == 0 && !is_word(in->bytes[i + length]) &&
+         (i == 0 || !is_word(in->bytes[i - 1]));
+}
+
+size_t skip_space(const struct text *in, size_t i) {
+  for (;;) {
+    while (is_space(in->bytes[i]))
+      i++;
+    if (in->bytes[i] != '#' || (i > 0 && in->bytes[i - 1] != '\n'))
+      return i;
+    while (i < in->length && in->bytes[i] != '\n')
+      i++;
   }
-  text += place;
-  text += *text == ';';
-  if (sscanf(text, "\" : \"=%c\" %n", &constraint, &end) != 1 || end == 0 || text[end] != '(')
-    return 0;
-  const char *close = strrchr(text + end, ')');
-  if (close == NULL || close[1 + strspn(close + 1, " ")] != '\0')
-    return 0;
-  for (size_t r = 0; r < sizeof registers / sizeof *registers; r++)
-    if (strcmp(registers[r].name, name) == 0) {
-      append(out, text + end, (size_t)(close + 1 - text - end));
-      append_string(out, " = ");
-      append_string(out, registers[r].value);
-      return 1;
+}
+
+// Past the bracket that closes the one at i.
+size_t skip_group(const struct text *in, size_t i) {
+  size_t begin = i;
+  int depth = 0;
+  do {
+    if (i >= in->length)
+      fail_at(in, begin, "a bracket is not closed");
+    size_t after = skip_opaque(in, i);
+    if (after != i) {
+      i = after;
+      continue;
     }
-  return 0;
+    char c = in->bytes[i++];
+    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+  } while (depth > 0);
+  return i;
+}
+
+// Back over white space, and over whole lines that only say where the text comes from.
+size_t back_over_space(const struct text *out, size_t end) {
+  for (;;) {
+    while (end > 0 && is_space(out->bytes[end - 1]))
+      end--;
+    size_t line = end;
+    while (line > 0 && out->bytes[line - 1] != '\n')
+      line--;
+    if (out->bytes[line] != '#' || line == end)
+      return end;
+    end = line;
+  }
+}
+
+size_t back_over_word(const struct text *out, size_t end) {
+  while (end > 0 && is_word(out->bytes[end - 1]))
+    end--;
+  return end;
+}
+
+int ends_with_word(const struct text *out, size_t end, const char *word) {
+  size_t begin = back_over_word(out, end);
+  return end - begin == strlen(word) && strncmp(out->bytes + begin, word, end - begin) == 0;
+}
+
+// On one line, without the lines that say where the text comes from.
+void append_flat(struct text *out, const char *bytes, size_t length) {
+  for (size_t i = 0; i < length;) {
+    if (bytes[i] == '#' && (i == 0 || bytes[i - 1] == '\n')) {
+      while (i < length && bytes[i] != '\n')
+        i++;
+    } else {
+      append(out, bytes[i] == '\n' || bytes[i] == '\r' ? " " : bytes + i, 1);
+      i++;
+    }
+  }
+}
+
+void append_call(struct text *out, const char *before, const char *kernel, const char *after) {
+  append_string(out, before);
+  append_string(out, kernel);
+  append_string(out, after);
 }

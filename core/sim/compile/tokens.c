@@ -1,13 +1,13 @@
-// The tokens of a text and of what it includes, with its macros.
+// The tokens of a file and of the files that it includes, with its macros, matching brackets and declarations.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/compile/split.h"
+#include "sim/compile/kernel.h"
 
-enum { BUCKETS = 1 << 14, MAX_FILES = 400 };
+enum { BUCKETS = 1 << 14, MAX_INCLUDED_FILES = 400 };
 
 static void *grown(void *items, size_t bytes) {
   void *bigger = realloc(items, bytes);
@@ -45,53 +45,23 @@ static void add(struct tokens *t, enum token_kind kind, const char *p, size_t le
   t->count++;
 }
 
-static size_t sign_length(const char *p) {
-  static const char *const signs[] = {"<<<", ">>>", "<<=", ">>=", "...", "->*", "::", "->", "++",
-                                      "--",  "+=",  "-=",  "*=",  "/=",  "%=",  "&=", "|=", "^=",
-                                      "==",  "!=",  "<=",  ">=",  "&&",  "||",  "<<"};
-  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-    if (strncmp(p, signs[i], strlen(signs[i])) == 0)
-      return strlen(signs[i]);
-  return 1; // >> is two signs: it may end template arguments
-}
-
 static int is_comment(const char *p) {
   return p[0] == '/' && (p[1] == '/' || p[1] == '*');
 }
 
 static size_t directive_end(const struct text *in, size_t i) {
-  while (i < in->length && in->bytes[i] != '\n') {
-    size_t after = is_comment(in->bytes + i) ? skip_opaque(in, i) : i;
-    i = after != i ? after : in->bytes[i] == '\\' && i + 1 < in->length ? i + 2 : i + 1;
-  }
-  return i < in->length ? i : in->length;
+  return (size_t)(c_directive_end(in->bytes + i, in->bytes + in->length) - in->bytes);
 }
 
 static void read_plain(struct tokens *t, const struct text *in, size_t begin, size_t end) {
-  for (size_t i = begin; i < end;) {
-    const char *p = in->bytes + i;
-    size_t after = skip_opaque(in, i);
-    if (after != i) {
-      if (!is_comment(p))
-        add(t, TOKEN_LITERAL, p, after - i);
-    } else if (is_space(*p) || (*p == '\\' && p[1] == '\n')) {
-      after = i + 1;
-    } else if (isdigit((unsigned char)*p) || (*p == '.' && isdigit((unsigned char)p[1]))) {
-      after = i + 1;
-      while (is_word(in->bytes[after]) || in->bytes[after] == '.' || in->bytes[after] == '\'' ||
-             (strchr("+-", in->bytes[after]) && strchr("eEpP", in->bytes[after - 1]) && in->bytes[i + 1] != 'x'))
-        after++;
-      add(t, TOKEN_NUMBER, p, after - i);
-    } else if (is_word(*p)) {
-      for (after = i; is_word(in->bytes[after]);)
-        after++;
-      add(t, TOKEN_WORD, p, after - i);
-    } else {
-      after = i + sign_length(p);
-      add(t, TOKEN_SIGN, p, after - i);
-    }
-    i = after;
-  }
+  static const enum token_kind kinds[] = {
+      [C_WORD] = TOKEN_WORD, [C_NUMBER] = TOKEN_NUMBER, [C_LITERAL] = TOKEN_LITERAL, [C_SIGN] = TOKEN_SIGN};
+  struct c_lexer l = c_lexer_of(in->bytes, in->length);
+  struct c_token token;
+  l.at = in->bytes + begin;
+  while (l.at < in->bytes + end && c_next(&l, &token) && token.at < in->bytes + end)
+    if (token.kind != C_COMMENT)
+      add(t, kinds[token.kind], token.at, token.length);
 }
 
 static void read_macro(struct tokens *t, const struct text *in, size_t begin, size_t end) {
@@ -130,8 +100,8 @@ static bool is_marker(const char *line) {
 
 struct reader {
   struct tokens *t;
-  char *files[MAX_FILES];
-  struct text texts[MAX_FILES];
+  char *files[MAX_INCLUDED_FILES];
+  struct text texts[MAX_INCLUDED_FILES];
   int file_count, read;
   bool includes;
 };
@@ -156,10 +126,10 @@ static void include(struct reader *r, const char *from, const char *name) {
   const char *end = strchr(name, '"');
   char *path = end ? find(from, name, (size_t)(end - name)) : NULL;
   bool here = path == NULL;
-  r->t->unknown |= path == NULL || r->file_count == MAX_FILES;
+  r->t->unknown |= path == NULL || r->file_count == MAX_INCLUDED_FILES;
   for (int i = 0; i < r->file_count && !here; i++)
     here = strcmp(r->files[i], path) == 0;
-  if (here || r->file_count == MAX_FILES)
+  if (here || r->file_count == MAX_INCLUDED_FILES)
     free(path);
   else
     r->files[r->file_count++] = path;

@@ -1,6 +1,7 @@
 // Does a program look at memory as what it was not written as? `*(int *)&x`, or numbers of 16 bits that a pointer to float copies:
 // g++ takes two such pointers for pointers to different places and may reorder what is done through them; nvcc does not.
 #include "tool/compile/nvcc.h"
+#include "sim/compile/c_tokens.h"
 #include "tool/compile/files.h"
 #include <ctype.h>
 #include <stddef.h>
@@ -27,10 +28,6 @@ static const char *spaces(const char *p) {
   while (isspace((unsigned char)*p))
     p++;
   return p;
-}
-
-static bool is_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
 }
 
 static const char *past_word(const char *p, const char *word) {
@@ -97,35 +94,41 @@ static bool is_cast(const char *text, const char *p) {
   return (is_word(*behind) || *behind == '&' || *behind == '(') && !is_fresh(behind);
 }
 
-static bool line_looks(const char *line, const char *end) {
+// A cast at `p`; `line`: where its line begins.
+static bool looks_at(const char *line, const char *p) {
   static const char cast[] = "reinterpret_cast";
-  for (const char *p = line; p < end; p++) {
-    bool looks = false;
-    if (*p == '(' && is_cast(line, p))
-      return true;
-    if (*p == 'r' && strncmp(p, cast, sizeof cast - 1) == 0) {
-      const char *open = spaces(p + sizeof cast - 1);
-      if (*open == '<' && pointer_type(open + 1, '>', &looks) && looks)
-        return true;
-    }
-  }
-  return false;
+  bool looks = false;
+  if (*p == '(')
+    return is_cast(line, p);
+  if (strncmp(p, cast, sizeof cast - 1) != 0)
+    return false;
+  const char *open = spaces(p + sizeof cast - 1);
+  return *open == '<' && pointer_type(open + 1, '>', &looks) && looks;
+}
+
+// # 12 "file" 3: the 3 is of system headers.
+static bool enters_system_header(const char *line, const char *end) {
+  const char *quote = line;
+  for (const char *p = line; p < end; p++)
+    quote = *p == '"' ? p : quote;
+  return memchr(quote, '3', (size_t)(end - quote)) != NULL;
 }
 
 bool nvcc_looks_through_casts(const char *text) {
+  const char *end = text + strlen(text), *line = text;
   bool system_header = false;
-  for (const char *line = text; *line;) {
-    const char *end = strchr(line, '\n');
-    end = end ? end : line + strlen(line);
-    if (line[0] == '#' && line[1] == ' ') { // # 12 "file" 3: the 3 is of system headers
-      const char *quote = line;
-      for (const char *p = line; p < end; p++)
-        quote = *p == '"' ? p : quote;
-      system_header = memchr(quote, '3', (size_t)(end - quote)) != NULL;
-    } else if (*line != '#' && !system_header && line_looks(line, end)) {
+  for (const char *p = text; p < end;) {
+    const char *opaque = c_opaque_end(text, p, end);
+    if (p == line && *p == '#') {
+      p += strcspn(p, "\n");
+      system_header = line[1] == ' ' ? enters_system_header(line, p) : system_header;
+    } else if (opaque != p) {
+      p = opaque;
+    } else if (!system_header && looks_at(line, p)) {
       return true;
+    } else if (*p++ == '\n') {
+      line = p;
     }
-    line = *end ? end + 1 : end;
   }
   return false;
 }

@@ -1,227 +1,139 @@
-// A reader of JSON that believes nothing.
+// A tree of JSON values on top of the scanner in core/base/json_scan.h, for files that may be hostile: depth, size and the number of keys
+// are limited.
 #include "tool/print/json.h"
-#include "tool/print/plain.h"
-#include <ctype.h>
+#include "base/json_scan.h"
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 64 };
+enum { MOST_LEVELS = 64, MOST_KEYS = 256, MOST_BYTES = 256 << 20 };
 
-typedef struct JsonReader {
-  const char *at, *end;
-  int line;
-  const char *wrong; // what was found out first
-} JsonReader;
-
-static bool fails(JsonReader *r, const char *what) {
-  if (!r->wrong)
-    r->wrong = what;
+static bool fails(FyJsonScan *scan, const char *expected) {
+  scan->wrong_at = scan->at;
+  scan->expected = expected;
   return false;
 }
 
-static void skip_space(JsonReader *r) {
-  for (; r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at; r->at++)
-    r->line += *r->at == '\n';
-}
-
-static bool take(JsonReader *r, const char *word) {
-  size_t length = strlen(word);
-  if ((size_t)(r->end - r->at) < length || memcmp(r->at, word, length) != 0)
-    return false;
-  r->at += length;
-  return true;
-}
-
-// ---- strings -------------------------------------------------------------------------------------------------------------
-
-static bool hex4(JsonReader *r, uint32_t *code) {
-  *code = 0;
-  for (int i = 0; i < 4; i++, r->at++) {
-    if (r->at >= r->end || !isxdigit((unsigned char)*r->at))
-      return fails(r, "a \\u without four digits");
-    int c = tolower((unsigned char)*r->at);
-    *code = *code * 16 + (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-  }
-  return true;
-}
-
-static size_t put_utf8(char *to, uint32_t code) {
-  if (code < 0x80)
-    return to[0] = (char)code, 1;
-  if (code < 0x800)
-    return to[0] = (char)(0xc0 | code >> 6), to[1] = (char)(0x80 | (code & 63)), 2;
-  if (code < 0x10000)
-    return to[0] = (char)(0xe0 | code >> 12), to[1] = (char)(0x80 | (code >> 6 & 63)),
-           to[2] = (char)(0x80 | (code & 63)), 3;
-  to[0] = (char)(0xf0 | code >> 18);
-  to[1] = (char)(0x80 | (code >> 12 & 63));
-  to[2] = (char)(0x80 | (code >> 6 & 63));
-  to[3] = (char)(0x80 | (code & 63));
-  return 4;
-}
-
-// After the backslash: the bytes that it stands for. 0 where it stands for none.
-static size_t escape(JsonReader *r, char *to) {
-  static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-  const char *letter = r->at < r->end && *r->at ? strchr(letters, *r->at) : NULL;
-  uint32_t code, low;
-  if (letter) {
-    r->at++;
-    return *to = meant[letter - letters], 1;
-  }
-  if (!take(r, "u"))
-    return fails(r, "a backslash before something that it does not go with");
-  if (!hex4(r, &code))
-    return 0;
-  if (code >= 0xd800 && code < 0xdc00) {
-    if (!take(r, "\\u") || !hex4(r, &low) || low < 0xdc00 || low > 0xdfff)
-      return fails(r, "half of a character");
-    code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-  } else if (code >= 0xdc00 && code < 0xe000) {
-    return fails(r, "half of a character");
-  }
-  if (code == 0)
-    return fails(r, "a NUL character");
-  return put_utf8(to, code);
-}
-
-static char *read_string(JsonReader *r) {
-  if (!take(r, "\"")) {
-    fails(r, "something else where a string has to be");
+static char *read_string(FyJsonScan *scan) {
+  size_t begin;
+  if (!fy_json_scan_string(scan, &begin))
     return NULL;
-  }
-  char *string = malloc((size_t)(r->end - r->at) + 1), *to = string;
+  char *string = strdup(scan->text + begin);
   if (!string)
-    fails(r, "too much for the memory");
-  while (string && !r->wrong) {
-    if (r->at >= r->end) {
-      fails(r, "a string that does not end");
-    } else if (take(r, "\"")) {
-      *to = '\0';
-      char *fitting = realloc(string, (size_t)(to - string) + 1);
-      return fitting ? fitting : string;
-    } else if (take(r, "\\")) {
-      to += escape(r, to);
-    } else if ((unsigned char)*r->at < 32) {
-      fails(r, "a control character in a string");
-    } else {
-      size_t length = utf8_sequence(r->at, (size_t)(r->end - r->at));
-      if (length == 0)
-        fails(r, "bytes that are no UTF-8");
-      memcpy(to, r->at, length);
-      to += length;
-      r->at += length;
-    }
-  }
-  free(string);
+    fails(scan, "more memory");
+  return string;
+}
+
+static bool read_number(FyJsonScan *scan, double *number) {
+  size_t begin;
+  if (!fy_json_scan_number(scan, &begin))
+    return false;
+  *number = strtod(scan->text + begin, NULL);
+  return isfinite(*number) || fails(scan, "a number in the range of a double");
+}
+
+// ---- arrays and objects ----------------------------------------------------------------------------------------------------
+
+static Json *read_value(FyJsonScan *scan, int depth);
+
+static char *read_key(FyJsonScan *scan, const Json *object) {
+  char *key = read_string(scan);
+  int count = 0;
+  bool good = key != NULL;
+  for (const Json *other = object->first; good && other; other = other->next)
+    if (++count == MOST_KEYS || strcmp(other->key, key) == 0)
+      good = fails(scan, count == MOST_KEYS ? "an object of at most 256 keys" : "a key once in an object");
+  if (good && fy_json_scan_accept(scan, ':'))
+    return key;
+  if (good)
+    fails(scan, "':' and a value after the key");
+  free(key);
   return NULL;
 }
 
-// ---- values --------------------------------------------------------------------------------------------------------------
-
-static bool digits(JsonReader *r) {
-  const char *from = r->at;
-  while (r->at < r->end && isdigit((unsigned char)*r->at))
-    r->at++;
-  return r->at > from;
-}
-
-static bool read_number(JsonReader *r, double *number) {
-  const char *from = r->at;
-  char copy[64];
-  take(r, "-");
-  bool good = take(r, "0") || digits(r);
-  if (good && take(r, "."))
-    good = digits(r);
-  if (good && (take(r, "e") || take(r, "E"))) {
-    if (!take(r, "+"))
-      take(r, "-");
-    good = digits(r);
-  }
-  size_t length = (size_t)(r->at - from);
-  if (!good || length >= sizeof copy)
-    return fails(r, "something that is no value");
-  memcpy(copy, from, length);
-  copy[length] = '\0';
-  *number = strtod(copy, NULL);
-  return isfinite(*number) || fails(r, "a number that is too large");
-}
-
-static Json *read_value(JsonReader *r, int depth);
-
-static bool read_members(JsonReader *r, Json *json, const char *closing, int depth) {
+static bool read_members(FyJsonScan *scan, Json *json, char closing, int depth) {
   Json **last = &json->first;
-  skip_space(r);
-  if (take(r, closing))
+  if (fy_json_scan_accept(scan, closing))
     return true;
   do {
     char *key = NULL;
-    skip_space(r);
-    if (json->kind == JSON_OBJECT) {
-      if (!(key = read_string(r)))
-        return false;
-      for (const Json *other = json->first; other; other = other->next)
-        if (strcmp(other->key, key) == 0)
-          fails(r, "a key twice in one object");
-      skip_space(r);
-      if (!take(r, ":"))
-        fails(r, "a key without a value");
-    }
-    *last = r->wrong ? NULL : read_value(r, depth + 1);
+    if (json->kind == JSON_OBJECT && !(key = read_key(scan, json)))
+      return false;
+    *last = read_value(scan, depth + 1);
     if (!*last) {
       free(key);
       return false;
     }
     (*last)->key = key;
     last = &(*last)->next;
-    skip_space(r);
-  } while (take(r, ","));
-  return take(r, closing) || fails(r, "an array or object that does not end");
+  } while (fy_json_scan_accept(scan, ','));
+  return fy_json_scan_accept(scan, closing) || fails(scan, "',' or the end of the array or object");
 }
 
-static Json *read_value(JsonReader *r, int depth) {
-  Json *json = calloc(1, sizeof *json);
-  bool good = json != NULL || fails(r, "too much for the memory");
-  skip_space(r);
-  if (!good)
-    return NULL;
-  if (depth > DEEPEST)
-    good = fails(r, "arrays and objects nested too deep");
-  else if (r->at >= r->end)
-    good = fails(r, "the end of the file");
-  else if (*r->at == '{' || *r->at == '[') {
-    json->kind = *r->at == '{' ? JSON_OBJECT : JSON_ARRAY;
-    good = read_members(r, json, *r->at++ == '{' ? "}" : "]", depth);
-  } else if (*r->at == '"') {
-    json->kind = JSON_STRING;
-    good = (json->string = read_string(r)) != NULL;
-  } else if (take(r, "true") || take(r, "false")) {
-    json->kind = JSON_BOOL;
-    json->truth = r->at[-2] == 'u';
-  } else if (!take(r, "null")) {
-    json->kind = JSON_NUMBER;
-    good = read_number(r, &json->number);
+static bool read_into(FyJsonScan *scan, Json *json, int depth) {
+  const char first = fy_json_scan_peek(scan);
+  if (depth > MOST_LEVELS)
+    return fails(scan, "arrays and objects that are not nested too deep (at most 64 levels)");
+  if (first == '{' || first == '[') {
+    json->kind = first == '{' ? JSON_OBJECT : JSON_ARRAY;
+    scan->at++;
+    return read_members(scan, json, first == '{' ? '}' : ']', depth);
   }
-  if (good)
+  if (first == '"') {
+    json->kind = JSON_STRING;
+    return (json->string = read_string(scan)) != NULL;
+  }
+  if (fy_json_scan_word(scan, "null"))
+    return true;
+  json->kind = JSON_BOOL;
+  json->truth = fy_json_scan_word(scan, "true");
+  if (json->truth || fy_json_scan_word(scan, "false"))
+    return true;
+  json->kind = JSON_NUMBER;
+  return read_number(scan, &json->number);
+}
+
+static Json *read_value(FyJsonScan *scan, int depth) {
+  Json *json = calloc(1, sizeof *json);
+  if (!json)
+    fails(scan, "more memory");
+  if (json && read_into(scan, json, depth))
     return json;
   json_free(json);
   return NULL;
 }
 
+// ---- a text ----------------------------------------------------------------------------------------------------------------
+
+static void explain(const FyJsonScan *scan, const char *text, char *why, size_t why_bytes) {
+  char expected[160];
+  int line = 1;
+  for (size_t i = 0; i < scan->wrong_at; i++)
+    line += text[i] == '\n';
+  snprintf(expected, sizeof expected, scan->expected, "a value");
+  snprintf(why, why_bytes, "line %d: expected %s", line, expected);
+}
+
 Json *json_read(const char *text, size_t bytes, char *why, size_t why_bytes) {
-  JsonReader r = {text, text + bytes, 1, NULL};
-  Json *json = read_value(&r, 0);
-  skip_space(&r);
-  if (json && r.at < r.end) {
-    fails(&r, "more after the end");
+  FyJsonScan scan = {.length = bytes};
+  Json *json = NULL;
+  if (bytes > MOST_BYTES || !(scan.text = malloc(bytes + 1))) {
+    snprintf(why, why_bytes, "line 1: %zu bytes are more than is read", bytes);
+    return NULL;
+  }
+  memcpy(scan.text, text, bytes);
+  scan.text[bytes] = '\0';
+  json = read_value(&scan, 0);
+  fy_json_scan_peek(&scan);
+  if (json && scan.at < bytes) {
+    fails(&scan, "the end of the file");
     json_free(json);
     json = NULL;
   }
   if (!json)
-    snprintf(why, why_bytes, "line %d: %s", r.line, r.wrong);
+    explain(&scan, text, why, why_bytes);
+  free(scan.text);
   return json;
 }
 

@@ -1,4 +1,4 @@
-// Reads JSON (RFC 8259), whoever wrote it.
+// Reads JSON (RFC 8259) from any source, also a hostile one.
 #ifndef GRADER_JSON_H
 #define GRADER_JSON_H
 
@@ -17,8 +17,9 @@ typedef struct Json {
   struct Json *first, *next;
 } Json;
 
-// NULL for what is no JSON (nested deeper than 64, a key twice in an object, a NUL character in a string: none either) or where
-// there is no memory; `why` then names the line.
+// NULL if the text is not JSON, has more than 64 levels, an object with more than 256 keys or with a key twice, a NUL character in a
+// string, more than 256 MiB, or if there is no memory; `why` then names the line and what was expected there. The caller frees the value
+// with json_free.
 Json *json_read(const char *text, size_t bytes, char *why, size_t why_bytes);
 void json_free(Json *json);
 

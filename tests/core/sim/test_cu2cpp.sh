@@ -98,6 +98,9 @@ check 'signs apart round shifts' "$(echo 't<8> << < (a << b) >> 3, n >> 2 >> > (
   "$(launch 't<8>' '(a << b) >> 3, n >> 2 ' ' (x << 1);')"
 
 check 'shared memory' "$(echo 'extern __shared__ float part[];' | transform)" 'float *part = (float *)cudasim_dynamic_shared();'
+check 'shared memory, the type first' "$(echo 'extern float __shared__ part[];' | transform)" 'float  *part = (float  *)cudasim_dynamic_shared();'
+check 'shared memory of two dimensions' "$(echo 'extern __shared__ float tile[][33];' | transform)" \
+  'float (*tile)[33] = (float (*)[33])cudasim_dynamic_shared();'
 check 'aligned shared memory' "$(echo 'extern __shared__ __align__(16) unsigned char raw[ ];' | transform)" \
   'unsigned char *raw = (unsigned char *)cudasim_dynamic_shared();'
 check 'other externs' "$(echo 'extern "C" int f(void); extern int shared[];' | transform)" 'extern "C" int f(void); extern int shared[];'
@@ -126,6 +129,7 @@ kernel() { # BODY
   echo "__global__ void k(float *x, int n) { $1 }" | told
 }
 check 'split: a barrier' "$(kernel 'x[n] = 1; __syncthreads(); x[n]++;')" 'k: split'
+check 'split: a barrier in a raw string' "$(kernel 'const char *s = u8R"(" __syncthreads(); /* )"; x[n] = *s; __syncthreads(); x[n]++;')" 'k: split'
 check 'split: its second version' "$(grep -c 'if (::cudasim::whole_block(' "$work/out.cpp")" 1
 check 'split: no barrier' "$(kernel 'x[n] = 1;')" 'k: no barrier'
 check 'split: a barrier in a macro' "$(kernel 'x[n] = 1; SYNC; __syncthreads();' | cut -d: -f1-2)" \

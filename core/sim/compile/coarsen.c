@@ -1,11 +1,12 @@
-// Kernels whose blocks can run side by side in one loop: those that use a thread's place in the row of its grid alone.
+// Block coarsening: neighboring blocks of a kernel run as one wide block (thread coarsening across blocks; Magni, Dubach and O'Boyle,
+// "A Large-Scale Cross-Architecture Evaluation of Thread-Coarsening", SC 2013).
 //
-// `int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += x[i];` does the same whichever block a thread belongs to, so
-// that several neighbours of a row of the grid are one wide block. What is asked for here: threadIdx.x and blockIdx.x stand in such a
-// sum and nowhere else, and nothing in the kernel waits, shares memory with its block, or tells where it is.
+// `int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += x[i];` does the same in whichever block a thread is. Several
+// neighbors in a row of the grid can then be one wide block. Required: threadIdx.x and blockIdx.x occur only in such a sum, and the
+// kernel does not wait, has no shared memory, and calls nothing that depends on its block.
 #include <stddef.h>
 
-#include "sim/compile/loops.h"
+#include "sim/compile/workitem_loops.h"
 
 static bool is_member_x(const struct tokens *t, int i, const char *object) {
   return token_is(t, i, object) && token_is(t, i + 1, ".") && token_is(t, i + 2, "x");
@@ -129,9 +130,9 @@ static bool only_places(const struct kernel *k) {
   return count > 0 && count == blocks;
 }
 
-bool kernel_joins(const struct kernel *k) {
+bool kernel_can_coarsen(const struct kernel *k) {
   const struct tokens *t = k->t;
-  if (k->placed)
+  if (k->reads_place)
     return false;
   for (int i = 0; i < k->variable_count; i++) {
     const struct variable *v = &k->variables[i];
@@ -139,12 +140,13 @@ bool kernel_joins(const struct kernel *k) {
       return false;
   }
   for (int i = k->body.begin; i < k->body.end; i++) {
-    struct call_facts facts;
+    struct call_effects effects;
     if (t->all[i].kind != TOKEN_WORD)
       continue;
-    if (known_tied(t, i) || known_atomic(t, i))
+    if (known_block_dependent(t, i) || known_atomic(t, i))
       return false;
-    if (is_call(t, i) && !kernel_variable(k, i) && (!known_clean_call(t, i, &facts) || facts.tied || facts.atomic))
+    if (is_call(t, i) && !kernel_variable(k, i) &&
+        (!effects_of_call(t, i, &effects) || effects.block_dependent || effects.atomic))
       return false;
   }
   return !k->top->barrier && !k->top->warp && only_places(k);

@@ -1,8 +1,8 @@
-// Calls that have to be statements of their own: warp functions, and functions that wait, whose bodies stand in place of the calls.
+// The calls that inline.c must name or inline: warp functions, and functions that contain a barrier or a warp function.
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/flatten.h"
+#include "sim/compile/inline.h"
 
 // ---- functions that threads wait in --------------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ static const struct warp_function warp_functions[] = {
     {"__syncthreads_or", "cudasim_vote_or", 1, 1, false},
 };
 
-static const struct warp_function *flat_warp_function(const struct tokens *t, int i) {
+static const struct warp_function *warp_function_of(const struct tokens *t, int i) {
   for (size_t f = 0; f < sizeof warp_functions / sizeof *warp_functions; f++)
     if (token_is(t, i, warp_functions[f].name) && !token_declared(t, i))
       return &warp_functions[f];
@@ -34,7 +34,7 @@ static const struct warp_function *flat_warp_function(const struct tokens *t, in
 }
 
 // The bracket of a call whose name is at i, or -1.
-int flat_bracket(const struct tokens *t, int i) {
+int inline_bracket(const struct tokens *t, int i) {
   int next = token_next(t, i);
   if (t->all[i].kind != TOKEN_WORD || known_keyword(t, i))
     return -1;
@@ -46,28 +46,28 @@ int flat_bracket(const struct tokens *t, int i) {
 // A call of a function of the text that waits, and that can only be split when its body stands here.
 static bool is_waiting_call(const struct scope *s, int i) {
   const struct tokens *t = s->k->t;
-  struct call_facts facts;
+  struct call_effects effects;
   const int before = token_before(t, i);
-  if (flat_bracket(t, i) < 0 || kernel_variable(s->k, i) || token_is(t, before, ".") || token_is(t, before, "->") ||
+  if (inline_bracket(t, i) < 0 || kernel_variable(s->k, i) || token_is(t, before, ".") || token_is(t, before, "->") ||
       token_is(t, before, "::") || known_atomic(t, i) || known_wait(t, i))
     return false;
-  return known_function(t, i) >= 0 && !known_clean_call(t, i, &facts);
+  return known_function(t, i) >= 0 && !effects_of_call(t, i, &effects);
 }
 
-bool flat_is_apart(const struct scope *s, int i) {
-  return (flat_warp_function(s->k->t, i) && flat_bracket(s->k->t, i) >= 0) || is_waiting_call(s, i);
+bool inline_needs_name(const struct scope *s, int i) {
+  return (warp_function_of(s->k->t, i) && inline_bracket(s->k->t, i) >= 0) || is_waiting_call(s, i);
 }
 
-bool flat_has_calls(const struct scope *s, struct range e) {
+bool inline_has_calls(const struct scope *s, struct range e) {
   for (int i = e.begin; i < e.end; i++)
-    if (s->k->t->all[i].kind == TOKEN_WORD && (flat_is_apart(s, i) || token_is(s->k->t, i, "__syncwarp")))
+    if (s->k->t->all[i].kind == TOKEN_WORD && (inline_needs_name(s, i) || token_is(s->k->t, i, "__syncwarp")))
       return true;
   return false;
 }
 
 // ---- calls ---------------------------------------------------------------------------------------------------------------
 
-int flat_arguments(const struct tokens *t, int open, struct range *arguments) {
+int inline_arguments(const struct tokens *t, int open, struct range *arguments) {
   const int close = t->all[open].match;
   int count = 0;
   for (int begin = open + 1; begin < close && count < MAX_ARGUMENTS;) {
@@ -79,7 +79,7 @@ int flat_arguments(const struct tokens *t, int open, struct range *arguments) {
 }
 
 // All lanes, as a number, a constant, or a variable that is set to it once.
-bool flat_every_lane(const struct scope *s, struct range e) {
+bool inline_every_lane(const struct scope *s, struct range e) {
   const struct tokens *t = s->k->t;
   static const char *const every[] = {"0xffffffff",  "0xffffffffu",  "0xffffffffU",   "0xFFFFFFFF",  "0xFFFFFFFFu",
                                       "0xFFFFFFFFU", "0xffffffffUL", "0xffffffffull", "4294967295u", "UINT_MAX",
@@ -103,43 +103,43 @@ bool flat_every_lane(const struct scope *s, struct range e) {
     return token_in(&alone, 0, every) || strcmp(instead, "~ 0u") == 0;
   }
   return !v->parameter && v->init_kind == '=' && !kernel_modifies(s->k, v) && v->init.end - v->init.begin == 1 &&
-         flat_every_lane(s, v->init);
+         inline_every_lane(s, v->init);
 }
 
 // The calls before a warp function's value are its other arguments: numbers.
-static void write_warp_call(struct flat *f, const struct scope *s, int name, struct text *expression) {
+static void write_warp_call(struct inliner *f, const struct scope *s, int name, struct text *expression) {
   const struct tokens *t = s->k->t;
-  const struct warp_function *w = flat_warp_function(t, name);
+  const struct warp_function *w = warp_function_of(t, name);
   struct range arguments[MAX_ARGUMENTS];
-  const int count = flat_arguments(t, flat_bracket(t, name), arguments), first = w->mask ? 1 : 0;
+  const int count = inline_arguments(t, inline_bracket(t, name), arguments), first = w->mask ? 1 : 0;
   if (count < first + w->least || count > first + w->most) {
-    flat_refuse(f, name, "a warp function with other arguments");
+    inline_refuse(f, name, REFUSED_WARP_ARGUMENTS);
     return;
   }
-  if (w->mask && !flat_every_lane(s, arguments[0])) {
-    flat_refuse(f, name, "a warp function whose mask may not be all lanes");
+  if (w->mask && !inline_every_lane(s, arguments[0])) {
+    inline_refuse(f, name, REFUSED_PARTIAL_MASK);
     return;
   }
-  char *value = count > first ? flat_text(f, s, arguments[first]) : flat_copy("", 0);
+  char *value = count > first ? inline_text(f, s, arguments[first]) : inline_copy("", 0);
   const int number = ++f->numbers;
   struct text others = {0};
   append(&others, "", 0);
   for (int i = first + 1; i < count; i++) {
-    char *other = flat_text(f, s, arguments[i]);
+    char *other = inline_text(f, s, arguments[i]);
     const int own = ++f->numbers;
-    flat_number(f->out, "const int cudasim_a%d = static_cast<int>(", own);
+    inline_number(f->out, "const int cudasim_a%d = static_cast<int>(", own);
     append_string(f->out, other);
     append_string(f->out, "); ");
-    flat_number(&others, ", cudasim_a%d", own);
+    inline_number(&others, ", cudasim_a%d", own);
     free(other);
   }
-  flat_number(f->out, "auto cudasim_r%d = ", number);
+  inline_number(f->out, "auto cudasim_r%d = ", number);
   append_string(f->out, w->inside);
   append_string(f->out, "(");
   append_string(f->out, value);
   append_string(f->out, others.bytes);
   append_string(f->out, "); ");
-  flat_number(expression, "cudasim_r%d", number);
+  inline_number(expression, "cudasim_r%d", number);
   free(value);
   free(others.bytes);
 }
@@ -161,7 +161,7 @@ static bool is_specifier(const struct tokens *t, int i) {
 }
 
 // What the template's parameters are in a call: as it says, or the declared type of the variable given for a `T x`.
-static bool bind_template(struct flat *f, const struct scope *caller, struct scope *s, int name,
+static bool bind_template(struct inliner *f, const struct scope *caller, struct scope *s, int name,
                           const struct range *arguments) {
   const struct tokens *t = s->k->t;
   const struct range p = s->k->template_parameters;
@@ -181,7 +181,7 @@ static bool bind_template(struct flat *f, const struct scope *caller, struct sco
     const int at = s->type_count;
     s->type_name[at] = i;
     if (at < given_count) {
-      s->type_argument[at] = flat_text(f, caller, given[at]);
+      s->type_argument[at] = inline_text(f, caller, given[at]);
     } else {
       int argument = 0;
       for (int v = 0; v < s->k->variable_count && s->type_argument[at] == NULL; v++) {
@@ -193,7 +193,7 @@ static bool bind_template(struct flat *f, const struct scope *caller, struct sco
             given_for.end - given_for.begin == 1 ? kernel_variable(caller->k, given_for.begin) : NULL;
         if (type.end - type.begin == 1 && token_same(t, type.begin, i) && theirs && !theirs->pointer &&
             !theirs->array && kernel_plain_type(caller->k, theirs))
-          s->type_argument[at] = flat_text(
+          s->type_argument[at] = inline_text(
               f, caller, theirs->parameter ? (struct range){theirs->init.begin, theirs->name} : theirs->specifiers);
       }
       if (s->type_argument[at] == NULL || strstr(s->type_argument[at], "auto"))
@@ -207,10 +207,11 @@ static bool bind_template(struct flat *f, const struct scope *caller, struct sco
 }
 
 // A parameter: something to write in its place, or a variable.
-static void bind_parameter(struct flat *f, const struct scope *caller, struct scope *s, int v, struct range argument) {
+static void bind_parameter(struct inliner *f, const struct scope *caller, struct scope *s, int v,
+                           struct range argument) {
   const struct tokens *t = s->k->t;
   const struct variable *own = &s->k->variables[v];
-  char *value = flat_text(f, caller, argument);
+  char *value = inline_text(f, caller, argument);
   const bool one = argument.end - argument.begin == 1, changes = kernel_modifies(s->k, own);
   const struct variable *theirs = one ? kernel_variable(caller->k, argument.begin) : NULL;
   bool constant = false, reference = false, restricted = false;
@@ -224,28 +225,28 @@ static void bind_parameter(struct flat *f, const struct scope *caller, struct sc
       s->instead[v] = value;
       return;
     }
-    flat_refuse(f, argument.begin, "a group or an array that is not the caller's own");
+    inline_refuse(f, argument.begin, REFUSED_FOREIGN_ARGUMENT);
     free(value);
     return;
   }
   const bool number = one && (t->all[argument.begin].kind == TOKEN_NUMBER ||
                               (theirs && caller->instead[theirs - caller->k->variables] &&
-                               !flat_is_address(caller->instead[theirs - caller->k->variables])));
+                               !inline_is_address(caller->instead[theirs - caller->k->variables])));
   if (reference && !constant && !(theirs && !theirs->array && is_word(*value))) {
-    flat_refuse(f, argument.begin, "a reference to more than a variable");
+    inline_refuse(f, argument.begin, REFUSED_REFERENCE_ARGUMENT);
   } else if ((reference && !constant) ||
-             (!changes &&
-              (number || (own->pointer && !restricted && flat_is_address(value) && strpbrk(value, " .[(") == NULL)))) {
+             (!changes && (number || (own->pointer && !restricted && inline_is_address(value) &&
+                                      strpbrk(value, " .[(") == NULL)))) {
     s->instead[v] = value;
     return;
   } else {
     for (int i = own->init.begin; i < own->name; i++)
       if (!token_is(t, i, "&") && !token_begins(t, i, "__restrict") && !(token_is(t, i, "const") && !own->pointer)) {
-        flat_word(s, i, f->out);
+        inline_word(s, i, f->out);
         append_string(f->out, " ");
       }
     append(f->out, t->all[own->name].p, (size_t)t->all[own->name].length);
-    flat_number(f->out, "_c%d = ", s->number);
+    inline_number(f->out, "_c%d = ", s->number);
     append_string(f->out, value);
     append_string(f->out, "; ");
   }
@@ -289,7 +290,7 @@ static bool captures_nothing(const struct scope *s) {
 }
 
 // The body of a function in place of its call.
-static void write_inlined(struct flat *f, const struct scope *caller, int name, struct text *expression) {
+static void write_inlined(struct inliner *f, const struct scope *caller, int name, struct text *expression) {
   struct tokens *t = f->t;
   const int definition = known_function(t, name), open = token_next(t, definition);
   const int brace = known_body(t, definition);
@@ -301,14 +302,14 @@ static void write_inlined(struct flat *f, const struct scope *caller, int name, 
   struct scope s = {.k = &k, .outer = caller};
   for (const struct scope *outer = caller; outer; outer = outer->outer)
     if (outer->k->body.begin == k.body.begin || f->depth > MAX_DEPTH || f->out->length > 1000000) {
-      flat_refuse(f, name, "a function that calls itself, or very many");
+      inline_refuse(f, name, REFUSED_RECURSION);
       return;
     }
   if (token_is(t, token_before(t, type.begin), ">"))
     for (int i = type.begin; i >= 0 && !token_is(t, i, ";") && !token_is(t, i, "}"); i--)
       if (token_is(t, i, "template"))
         k.template_parameters = (struct range){i + 2, token_before(t, type.begin)};
-  const int count = flat_arguments(t, flat_bracket(t, name), arguments);
+  const int count = inline_arguments(t, inline_bracket(t, name), arguments);
   int parameters = 0;
   bool good = kernel_parse(&k);
   for (int v = 0; v < k.variable_count; v++)
@@ -324,21 +325,21 @@ static void write_inlined(struct flat *f, const struct scope *caller, int name, 
   s.number = ++f->numbers;
   f->depth++;
   if (!good || !bind_template(f, caller, &s, name, arguments)) {
-    flat_refuse(f, name, "a call of a function that waits, and that is not taken apart");
+    inline_refuse(f, name, REFUSED_INLINE);
   } else {
-    flat_line(f, name);
+    inline_line(f, name);
     if (value) {
-      flat_expression(f, &s, type, f->out);
-      flat_number(f->out, " cudasim_v%d; ", s.number);
-      flat_number(expression, "cudasim_v%d", s.number);
+      inline_expression(f, &s, type, f->out);
+      inline_number(f->out, " cudasim_v%d; ", s.number);
+      inline_number(expression, "cudasim_v%d", s.number);
     } else {
       append_string(expression, "(void)0");
     }
     append_string(f->out, "{ ");
-    for (int v = 0, argument = 0; v < k.variable_count && f->why_not == NULL; v++)
+    for (int v = 0, argument = 0; v < k.variable_count && f->why_not == NOT_REFUSED; v++)
       if (k.variables[v].parameter)
         bind_parameter(f, caller, &s, v, arguments[argument++]);
-    flat_list(f, &s, k.top->child, s.number);
+    inline_list(f, &s, k.top->child, s.number);
     append_string(f->out, "} ");
   }
   f->depth--;
@@ -349,8 +350,8 @@ static void write_inlined(struct flat *f, const struct scope *caller, int name, 
   kernel_free(&k);
 }
 
-void flat_call(struct flat *f, const struct scope *s, int name, struct text *expression) {
-  if (flat_warp_function(s->k->t, name))
+void inline_call(struct inliner *f, const struct scope *s, int name, struct text *expression) {
+  if (warp_function_of(s->k->t, name))
     write_warp_call(f, s, name, expression);
   else
     write_inlined(f, s, name, expression);

@@ -1,22 +1,23 @@
-// A kernel's text with what has to be taken apart as statements of its own: calls of functions that have barriers or warp functions in
-// them are replaced by those functions' bodies, and warp functions within expressions are moved before the statement:
-//     x += __shfl_down_sync(0xffffffff, x, apart);
+// Inlining and A-normal form (Flanagan, Sabry, Duba and Felleisen, "The Essence of Compiling with Continuations", PLDI 1993): a call
+// that contains a barrier or a warp function is replaced by the function's body, and the value of each warp function gets a name of
+// its own before the statement that uses it. After that, every barrier and warp function is a statement by itself:
+//     x += __shfl_down_sync(0xffffffff, x, delta);
 // becomes
-//     { const int cudasim_a1 = static_cast<int>(apart); auto cudasim_r1 = cudasim_warp_shfl_down(x, cudasim_a1); x += cudasim_r1; }
+//     { const int cudasim_a1 = static_cast<int>(delta); auto cudasim_r1 = cudasim_warp_shfl_down(x, cudasim_a1); x += cudasim_r1; }
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/flatten.h"
+#include "sim/compile/inline.h"
 
-void flat_refuse(struct flat *f, int token, const char *why) {
-  if (f->why_not == NULL) {
+void inline_refuse(struct inliner *f, int token, enum refusal why) {
+  if (f->why_not == NOT_REFUSED) {
     f->why_not = why;
     f->why_token = token < f->t->main_count ? token : 0;
   }
 }
 
-char *flat_copy(const char *p, size_t length) {
+char *inline_copy(const char *p, size_t length) {
   char *copy = malloc(length + 1);
   if (copy == NULL)
     fail(input_name, "out of memory");
@@ -25,7 +26,7 @@ char *flat_copy(const char *p, size_t length) {
   return copy;
 }
 
-void flat_number(struct text *out, const char *format, int number) {
+void inline_number(struct text *out, const char *format, int number) {
   char text[100];
   snprintf(text, sizeof text, format, number);
   append_string(out, text);
@@ -34,7 +35,7 @@ void flat_number(struct text *out, const char *format, int number) {
 // ---- expressions ---------------------------------------------------------------------------------------------------------
 
 // A name as it is called here.
-void flat_word(const struct scope *s, int i, struct text *out) {
+void inline_word(const struct scope *s, int i, struct text *out) {
   const struct tokens *t = s->k->t;
   const struct variable *v = kernel_variable(s->k, i);
   for (int p = 0; p < s->type_count && v == NULL; p++)
@@ -49,21 +50,21 @@ void flat_word(const struct scope *s, int i, struct text *out) {
     for (int p = 0; p < s->type_count; p++)
       for (const char *c = s->type_argument[p]; *c; c++)
         mixed = mixed * 31u + (unsigned char)*c;
-    flat_number(out, "_s%d", s->k->body.begin);
-    flat_number(out, "_%x", (int)mixed);
+    inline_number(out, "_s%d", s->k->body.begin);
+    inline_number(out, "_%x", (int)mixed);
   } else if (v && s->number > 0) {
-    flat_number(out, "_c%d", s->number);
+    inline_number(out, "_c%d", s->number);
   }
 }
 
-bool flat_is_address(const char *text) { // of a variable: "&x"
+bool inline_is_address(const char *text) { // of a variable: "&x"
   return text && *text == '&' && is_word(text[1]);
 }
 
 // Tokens as they are called in this scope, apart from calls that have to be statements of their own: those are written before.
-void flat_expression(struct flat *f, const struct scope *s, struct range e, struct text *out) {
+void inline_expression(struct inliner *f, const struct scope *s, struct range e, struct text *out) {
   const struct tokens *t = s->k->t;
-  for (int i = e.begin; i < e.end && f->why_not == NULL; i++) {
+  for (int i = e.begin; i < e.end && f->why_not == NOT_REFUSED; i++) {
     const struct variable *v = kernel_variable(s->k, i), *next = i + 1 < e.end ? kernel_variable(s->k, i + 1) : NULL;
     const char *instead = v ? s->instead[v - s->k->variables] : NULL;
     const char *pointed = next ? s->instead[next - s->k->variables] : NULL;
@@ -72,35 +73,35 @@ void flat_expression(struct flat *f, const struct scope *s, struct range e, stru
     append_string(out, shift ? "" : " ");
     if (t->all[i].kind == TOKEN_DIRECTIVE)
       continue;
-    if (token_is(t, i, "*") && flat_is_address(pointed) && kernel_unary(t, i)) { // *p where p is &x
+    if (token_is(t, i, "*") && inline_is_address(pointed) && kernel_unary(t, i)) { // *p where p is &x
       append_string(out, pointed + 1);
       i++;
     } else if (instead) {
-      append_string(out, flat_is_address(instead) ? "(" : "");
+      append_string(out, inline_is_address(instead) ? "(" : "");
       append_string(out, instead);
-      append_string(out, flat_is_address(instead) ? ")" : "");
-    } else if (t->all[i].kind == TOKEN_WORD && flat_is_apart(s, i)) {
-      flat_call(f, s, i, out);
-      i = t->all[flat_bracket(t, i)].match;
+      append_string(out, inline_is_address(instead) ? ")" : "");
+    } else if (t->all[i].kind == TOKEN_WORD && inline_needs_name(s, i)) {
+      inline_call(f, s, i, out);
+      i = t->all[inline_bracket(t, i)].match;
     } else if (t->all[i].kind == TOKEN_WORD) {
-      flat_word(s, i, out);
+      inline_word(s, i, out);
     } else {
       append(out, t->all[i].p, (size_t)t->all[i].length);
     }
   }
 }
 
-char *flat_text(struct flat *f, const struct scope *s, struct range e) {
+char *inline_text(struct inliner *f, const struct scope *s, struct range e) {
   struct text text = {0};
   append(&text, "", 0);
-  flat_expression(f, s, e, &text);
+  inline_expression(f, s, e, &text);
   char *p = text.bytes; // without what surrounds it
   size_t length = text.length;
   while (length > 0 && is_space(p[length - 1]))
     length--;
   while (length > 0 && is_space(*p))
     p++, length--;
-  char *copy = flat_copy(p, length);
+  char *copy = inline_copy(p, length);
   free(text.bytes);
   return copy;
 }
@@ -119,24 +120,24 @@ static bool is_conditional(const struct tokens *t, int open, int begin, int call
   return conditional;
 }
 
-static bool calls_are_certain(struct flat *f, const struct scope *s, struct range e) {
+static bool calls_are_certain(struct inliner *f, const struct scope *s, struct range e) {
   const struct tokens *t = s->k->t;
   for (int i = e.begin; i < e.end; i++) {
-    if (t->all[i].kind != TOKEN_WORD || !flat_is_apart(s, i))
+    if (t->all[i].kind != TOKEN_WORD || !inline_needs_name(s, i))
       continue;
     int open = t->all[i].within;
     for (; open >= e.begin; open = t->all[open].within)
       if (is_conditional(t, open, open + 1, i))
-        flat_refuse(f, i, "a call that is made under a condition, of what may wait");
+        inline_refuse(f, i, REFUSED_CONDITIONAL_CALL);
     if (is_conditional(t, open, e.begin, i))
-      flat_refuse(f, i, "a call that is made under a condition, of what may wait");
+      inline_refuse(f, i, REFUSED_CONDITIONAL_CALL);
   }
-  return f->why_not == NULL;
+  return f->why_not == NOT_REFUSED;
 }
 
 // ---- statements ----------------------------------------------------------------------------------------------------------
 
-void flat_line(struct flat *f, int token) {
+void inline_line(struct inliner *f, int token) {
   const char *p = f->t->all[token].p;
   append_string(f->out, "\n");
   if (p < f->in->bytes || p >= f->in->bytes + f->in->length)
@@ -146,7 +147,7 @@ void flat_line(struct flat *f, int token) {
   if (place < f->spot.place)
     w.spot = (struct spot){.line = 1};
   f->spot = spot_of(&w, place);
-  flat_number(f->out, f->program ? "# %d " : "#line %d ", (int)f->spot.line);
+  inline_number(f->out, f->program ? "# %d " : "#line %d ", (int)f->spot.line);
   if (f->spot.file_length)
     append(f->out, f->in->bytes + f->spot.file, f->spot.file_length);
   else
@@ -154,23 +155,23 @@ void flat_line(struct flat *f, int token) {
   append_string(f->out, "\n");
 }
 
-static void write_child(struct flat *f, const struct scope *s, const struct statement *child) {
+static void write_child(struct inliner *f, const struct scope *s, const struct statement *child) {
   append_string(f->out, "{ ");
-  flat_list(f, s, child->kind == S_BLOCK ? child->child : child, 0);
+  inline_list(f, s, child->kind == S_BLOCK ? child->child : child, 0);
   append_string(f->out, "} ");
 }
 
-static void write_declared(struct flat *f, const struct scope *s, const struct statement *d) {
+static void write_declared(struct inliner *f, const struct scope *s, const struct statement *d) {
   const struct kernel *k = s->k;
   for (int i = 0; i < k->variable_count; i++) {
     const struct variable *v = &k->variables[i];
     if (v->in != d)
       continue;
-    char *init = v->init_kind ? flat_text(f, s, v->init) : flat_copy("", 0);
-    if (flat_has_calls(s, d->at))
-      flat_line(f, v->name);
-    flat_expression(f, s, v->specifiers, f->out);
-    flat_expression(f, s, v->declarator, f->out);
+    char *init = v->init_kind ? inline_text(f, s, v->init) : inline_copy("", 0);
+    if (inline_has_calls(s, d->at))
+      inline_line(f, v->name);
+    inline_expression(f, s, v->specifiers, f->out);
+    inline_expression(f, s, v->declarator, f->out);
     append_string(f->out, v->init_kind == '=' ? " = " : "");
     append_string(f->out, init);
     append_string(f->out, "; ");
@@ -179,13 +180,13 @@ static void write_declared(struct flat *f, const struct scope *s, const struct s
 }
 
 // Shared arrays of a function exist once, however often it is called.
-static void write_hoisted(struct flat *f, const struct scope *s, const struct statement *h) {
+static void write_hoisted(struct inliner *f, const struct scope *s, const struct statement *h) {
   struct text own = {0};
   bool shared = false, alone = true;
   for (int i = 0; i < s->k->variable_count && s->number > 0; i++)
     shared |= s->k->variables[i].in == h && s->k->variables[i].shared;
   if (!shared) {
-    flat_expression(f, s, h->at, f->out);
+    inline_expression(f, s, h->at, f->out);
     return;
   }
   for (int i = h->at.begin; i < h->at.end; i++)
@@ -193,9 +194,9 @@ static void write_hoisted(struct flat *f, const struct scope *s, const struct st
   for (int i = s->k->body.begin; i < s->k->body.end; i++)
     alone &= !token_is(s->k->t, i, "typedef") && !token_is(s->k->t, i, "using");
   if (!alone)
-    flat_refuse(f, h->at.begin, "a shared array of a function that depends on other things of its");
+    inline_refuse(f, h->at.begin, REFUSED_SHARED_ARRAY);
   append(&own, "", 0);
-  flat_expression(f, s, h->at, &own);
+  inline_expression(f, s, h->at, &own);
   if (f->shared.bytes == NULL || strstr(f->shared.bytes, own.bytes) == NULL) {
     append_string(&f->shared, own.bytes);
     append_string(&f->shared, " ");
@@ -204,35 +205,35 @@ static void write_hoisted(struct flat *f, const struct scope *s, const struct st
 }
 
 // __syncwarp();
-static void write_syncwarp(struct flat *f, const struct scope *s, const struct statement *one) {
+static void write_syncwarp(struct inliner *f, const struct scope *s, const struct statement *one) {
   const struct tokens *t = s->k->t;
   struct range arguments[MAX_ARGUMENTS];
-  const int open = flat_bracket(t, one->at.begin), count = open < 0 ? -1 : flat_arguments(t, open, arguments);
+  const int open = inline_bracket(t, one->at.begin), count = open < 0 ? -1 : inline_arguments(t, open, arguments);
   if (count < 0 || count > 1 || !token_is(t, t->all[open].match + 1, ";") ||
-      (count == 1 && !flat_every_lane(s, arguments[0])))
-    flat_refuse(f, one->at.begin, "a warp function whose mask may not be all lanes");
+      (count == 1 && !inline_every_lane(s, arguments[0])))
+    inline_refuse(f, one->at.begin, REFUSED_PARTIAL_MASK);
   append_string(f->out, "cudasim_warp_sync();");
 }
 
-static void write_computed(struct flat *f, const struct scope *s, const struct statement *one, int result) {
-  const bool value = one->kind == S_RETURN && s->number > 0, apart = flat_has_calls(s, one->at);
+static void write_computed(struct inliner *f, const struct scope *s, const struct statement *one, int result) {
+  const bool value = one->kind == S_RETURN && s->number > 0, apart = inline_has_calls(s, one->at);
   struct text expression = {0};
   append(&expression, "", 0);
   append_string(f->out, apart ? "{ " : "");
-  flat_expression(f, s, value ? (struct range){one->at.begin + 1, one->at.end} : one->at, &expression);
+  inline_expression(f, s, value ? (struct range){one->at.begin + 1, one->at.end} : one->at, &expression);
   if (apart)
-    flat_line(f, one->at.begin);
+    inline_line(f, one->at.begin);
   if (value)
-    flat_number(f->out, "cudasim_v%d =", result);
+    inline_number(f->out, "cudasim_v%d =", result);
   append_string(f->out, expression.bytes);
   append_string(f->out, apart ? " }" : "");
   free(expression.bytes);
 }
 
-static void write_one(struct flat *f, const struct scope *s, const struct statement *one, int result) {
+static void write_one(struct inliner *f, const struct scope *s, const struct statement *one, int result) {
   const struct tokens *t = s->k->t;
   struct text expression = {0};
-  flat_line(f, one->at.begin);
+  inline_line(f, one->at.begin);
   append(&expression, "", 0);
   switch (one->kind) {
   case S_BLOCK:
@@ -241,9 +242,9 @@ static void write_one(struct flat *f, const struct scope *s, const struct statem
   case S_IF:
     if (!calls_are_certain(f, s, one->condition))
       break;
-    flat_expression(f, s, one->condition, &expression);
-    if (flat_has_calls(s, one->condition))
-      flat_line(f, one->at.begin);
+    inline_expression(f, s, one->condition, &expression);
+    if (inline_has_calls(s, one->condition))
+      inline_line(f, one->at.begin);
     append_string(f->out, token_is(t, token_next(t, one->at.begin), "constexpr") ? "if constexpr (" : "if (");
     append_string(f->out, expression.bytes);
     append_string(f->out, ") ");
@@ -256,23 +257,23 @@ static void write_one(struct flat *f, const struct scope *s, const struct statem
   case S_FOR:
   case S_WHILE:
   case S_DO:
-    if (flat_has_calls(s, one->condition) || flat_has_calls(s, one->step) ||
-        (one->init && flat_has_calls(s, one->init->at)))
-      flat_refuse(f, one->at.begin, "a loop that begins or ends with a call of what may wait");
+    if (inline_has_calls(s, one->condition) || inline_has_calls(s, one->step) ||
+        (one->init && inline_has_calls(s, one->init->at)))
+      inline_refuse(f, one->at.begin, REFUSED_CALL_IN_LOOP_HEAD);
     append_string(f->out, one->kind == S_FOR ? "for (" : one->kind == S_WHILE ? "while (" : "do ");
     if (one->kind == S_FOR)
-      flat_expression(f, s, one->init->at, f->out);
+      inline_expression(f, s, one->init->at, f->out);
     if (one->kind != S_DO)
-      flat_expression(f, s, one->condition, f->out);
+      inline_expression(f, s, one->condition, f->out);
     if (one->kind == S_FOR) {
       append_string(f->out, "; ");
-      flat_expression(f, s, one->step, f->out);
+      inline_expression(f, s, one->step, f->out);
     }
     append_string(f->out, one->kind == S_DO ? "" : ") ");
     write_child(f, s, one->child);
     if (one->kind == S_DO) {
       append_string(f->out, "while (");
-      flat_expression(f, s, one->condition, f->out);
+      inline_expression(f, s, one->condition, f->out);
       append_string(f->out, "); ");
     }
     break;
@@ -291,38 +292,38 @@ static void write_one(struct flat *f, const struct scope *s, const struct statem
       write_computed(f, s, one, result);
     break;
   default:
-    if (flat_has_calls(s, one->at))
-      flat_refuse(f, one->at.begin, "a call of what may wait in a statement that is not taken apart");
-    flat_expression(f, s, one->at, f->out);
+    if (inline_has_calls(s, one->at))
+      inline_refuse(f, one->at.begin, REFUSED_CALL_IN_STATEMENT);
+    inline_expression(f, s, one->at, f->out);
   }
   append_string(f->out, " ");
   free(expression.bytes);
 }
 
-void flat_list(struct flat *f, const struct scope *s, const struct statement *list, int result) {
-  for (; list && f->why_not == NULL; list = list->next)
+void inline_list(struct inliner *f, const struct scope *s, const struct statement *list, int result) {
+  for (; list && f->why_not == NOT_REFUSED; list = list->next)
     if (list->kind != S_EMPTY)
       write_one(f, s, list, result);
 }
 
-bool kernel_is_flat(const struct kernel *k) {
+bool kernel_is_normal(const struct kernel *k) {
   const struct scope s = {.k = k};
-  return !flat_has_calls(&s, k->body);
+  return !inline_has_calls(&s, k->body);
 }
 
-bool kernel_flatten(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *out) {
+bool kernel_normalize(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *out) {
   struct text body = {0};
   const struct scope s = {.k = k};
-  struct flat f = {.t = t, .in = in, .program = program, .out = &body, .spot = {.line = 1}};
+  struct inliner f = {.t = t, .in = in, .program = program, .out = &body, .spot = {.line = 1}};
   kernel_find_modifications(k);
   if (!kernel_macros_are_clear(k))
     return false;
   append(&body, "", 0);
   append(&f.shared, "", 0);
   append(out, "", 0);
-  flat_list(&f, &s, k->top->child, 0);
+  inline_list(&f, &s, k->top->child, 0);
   append_string(out, "void flat(");
-  flat_expression(&f, &s, k->parameters, out);
+  inline_expression(&f, &s, k->parameters, out);
   append_string(out, ") {\n");
   append_string(out, f.shared.bytes);
   append_string(out, body.bytes);
@@ -331,5 +332,5 @@ bool kernel_flatten(struct tokens *t, struct kernel *k, const struct text *in, b
   free(f.shared.bytes);
   k->why_not = f.why_not;
   k->why_token = f.why_token;
-  return f.why_not == NULL;
+  return f.why_not == NOT_REFUSED;
 }

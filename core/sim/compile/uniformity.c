@@ -1,118 +1,20 @@
-// Which of a kernel's variables are the same for all threads, and what is to become of the others. Everything is assumed to be the
-// same at first, and what contradicts that is taken back until nothing does.
-// Over 500 lines: one fixed-point analysis over all kinds of statements.
+// Uniformity analysis (Karrenberg and Hack, "Whole-Function Vectorization", CGO 2011; "Improving Performance of OpenCL on CPUs", CC
+// 2012): which variables and conditions have the same value in all threads. The analysis is optimistic: every variable is uniform at
+// first, and those that contradict this become private until nothing changes. Of the others, a value that is cheap to compute is
+// rematerialized in each region; the rest are kept in context arrays, with one element for each thread.
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/split.h"
+#include "sim/compile/kernel.h"
 
-static bool refuse(struct kernel *k, const char *why) {
-  if (k->why_not == NULL)
-    k->why_not = why;
-  return false;
-}
-
-static bool refuse_at(struct kernel *k, int token, const char *why) {
-  if (k->why_not == NULL)
+static bool refuse_at(struct kernel *k, int token, enum refusal why) {
+  if (k->why_not == NOT_REFUSED)
     k->why_token = token;
-  return refuse(k, why);
+  return kernel_refuse(k, why);
 }
 
 static bool empty(struct range r) {
   return r.begin >= r.end;
-}
-
-// ---- what changes a variable ---------------------------------------------------------------------------------------------
-
-static bool is_assignment(const struct tokens *t, int i) {
-  static const char *const signs[] = {
-      "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--", NULL};
-  return token_in(t, i, signs);
-}
-
-// A sign at i that has no operand on its left.
-bool kernel_unary(const struct tokens *t, int i) {
-  const int before = token_before(t, i);
-  const struct token *b = &t->all[before];
-  return b->kind == TOKEN_SIGN
-             ? !token_is(t, before, ")") && !token_is(t, before, "]")
-             : b->kind == TOKEN_WORD && (token_is(t, before, "return") || token_is(t, before, "case"));
-}
-
-// Past members and elements: v.x, v[i].y.
-static int past_members(const struct tokens *t, int i, bool *element) {
-  for (int at = token_next(t, i);; at = token_next(t, at)) {
-    if (token_is(t, at, "[") && t->all[at].match > at) {
-      *element = true;
-      at = t->all[at].match;
-    } else if (token_is(t, at, ".")) {
-      at = token_next(t, at);
-    } else {
-      return at;
-    }
-  }
-}
-
-// An argument by itself of a function that may take it by reference.
-static bool is_given_away(const struct tokens *t, int i) {
-  const int before = token_before(t, i), after = token_next(t, i), open = t->all[i].within;
-  if (open < 0 || !token_is(t, open, "(") || !(before == open || token_is(t, before, ",")) ||
-      !(after == t->all[open].match || token_is(t, after, ",")))
-    return false;
-  int callee = token_before(t, open);
-  if (token_is(t, callee, ">")) { // f<int>(v): whose function is it?
-    int depth = 0;
-    do
-      depth += token_is(t, callee, ">") ? 1 : token_is(t, callee, "<") ? -1 : 0, callee--;
-    while (callee > 0 && depth > 0);
-    callee = token_before(t, callee + 1);
-    return !known_keyword(t, callee) && known_by_reference(t, callee);
-  }
-  if (t->all[callee].kind != TOKEN_WORD)
-    return token_is(t, callee, ")") || token_is(t, callee, "]");
-  return known_by_reference(t, callee);
-}
-
-// Out of brackets that only group: what is before and after ((v)).
-static void leave_groups(const struct tokens *t, int *before, int *after) {
-  while (token_is(t, *before, "(") && t->all[*before].match == *after) {
-    const int callee = token_before(t, *before);
-    if (t->all[callee].kind == TOKEN_WORD || token_is(t, callee, ">") || token_is(t, callee, "]"))
-      return; // a call or a condition
-    *after = token_next(t, *after);
-    *before = callee;
-  }
-}
-
-void kernel_find_modifications(struct kernel *k) {
-  const struct tokens *t = k->t;
-  for (int i = k->body.begin; i < k->body.end; i++) {
-    struct variable *v = kernel_variable(k, i);
-    if (v == NULL || v->name == i)
-      continue;
-    bool element = false;
-    int before = token_before(t, i), after = past_members(t, i, &element);
-    leave_groups(t, &before, &after);
-    const bool address =
-        token_is(t, before, "&") && kernel_unary(t, before) && !element && !token_is(t, token_next(t, i), "->");
-    bool changes =
-        (is_assignment(t, after) || token_is(t, before, "++") || token_is(t, before, "--")) && !(element && !v->array);
-    if (token_is(t, after, "(") && token_is(t, token_next(t, i), ".")) // a member function
-      changes |= !known_const_method(t, token_before(t, after));
-    changes |= is_given_away(t, i);
-    v->addressed |= address || (v->array && !element && !token_is(t, before, "sizeof"));
-    k->modified[i - k->body.begin] = changes || address;
-  }
-  for (int r = 0; r < k->variable_count; r++) { // a reference may change what it is made of
-    const struct variable *reference = &k->variables[r];
-    for (int i = reference->init.begin; i < reference->init.end && reference->reference && !reference->parameter; i++) {
-      struct variable *v = kernel_variable(k, i);
-      if (v && token_before(t, i) >= reference->init.begin - 1) {
-        k->modified[i - k->body.begin] = true;
-        v->addressed = true;
-      }
-    }
-  }
 }
 
 static bool modified_within(const struct kernel *k, const struct variable *v, struct range where) {
@@ -153,7 +55,7 @@ static bool pure_word(const struct kernel *k, int i, bool thread) {
   if (token_is(t, before, "::") || token_is(t, next, "::") || token_is(t, before, "->"))
     return false;
   if (v)
-    return (v->shared && v->array) || v->class == V_UNIFORM || (thread && v->class == V_AGAIN) ||
+    return (v->shared && v->array) || v->class == V_UNIFORM || (thread && v->class == V_REMATERIALIZED) ||
            (k->votes_count && v->class == V_RESULT && is_vote(t, v->in->call));
   if (token_is(t, next, "("))
     return is_cast(t, i) || (known_math(t, i) && !known_bad_macro(t, i));
@@ -212,7 +114,7 @@ static struct variable *assigned(const struct kernel *k, struct range e, struct 
   if (token_is(t, name, "++") || token_is(t, name, "--"))
     return name + 2 == e.end ? kernel_variable(k, name + 1) : NULL;
   const int sign = token_next(t, name);
-  if (t->all[name].kind != TOKEN_WORD || sign >= e.end || !is_assignment(t, sign))
+  if (t->all[name].kind != TOKEN_WORD || sign >= e.end || !token_is_assignment(t, sign))
     return NULL;
   if (!token_is(t, sign, "++") && !token_is(t, sign, "--"))
     *value = (struct range){sign + 1, e.end};
@@ -324,7 +226,7 @@ static void find_uniform(struct kernel *k) {
     struct variable *v = &k->variables[i];
     const bool possible = v->parameter || (v->at_level && !v->array && !v->reference && !v->shared && !v->fixed &&
                                            kernel_plain_type(k, v));
-    const bool vote = v->result && v->in->kind == S_VOTE;
+    const bool vote = v->result && v->in->kind == S_BLOCK_COLLECTIVE;
     const bool given = !v->shared && v->at_level && ((v->fixed && v->constant) || v->block_group || vote);
     v->class = v->result && !vote ? V_RESULT : (possible && !v->result) || given ? V_UNIFORM : V_LOCAL;
   }
@@ -345,7 +247,7 @@ static void find_uniform(struct kernel *k) {
 // ---- the other variables -------------------------------------------------------------------------------------------------
 
 // A value that is quickly computed again, and is the same whenever that is done while the variable lives.
-static bool can_be_again(const struct kernel *k, const struct variable *v) {
+static bool can_be_rematerialized(const struct kernel *k, const struct variable *v) {
   const struct range life = {v->name, v->scope_end};
   if (!v->at_level || v->parameter || v->array || v->reference || v->shared || v->fixed || v->addressed ||
       empty(v->init) || v->init_kind == '{' || !kernel_plain_type(k, v) || !kernel_pure(k, v->init, true) ||
@@ -394,29 +296,28 @@ static bool check_warps(struct kernel *k, struct statement *s, struct tails tail
   s->by_warp = s->kind == S_IF && !s->breaks && !s->continues && !statement_structural(s, tail.block, LEVEL_BLOCK) &&
                (voted || (kernel_pure(k, s->condition, true) && known_at_entry(k, s->condition)));
   return s->by_warp || refuse_at(k, s->condition.begin,
-                                 statement_structural(s, tail.block, LEVEL_BLOCK)
-                                     ? "a condition before a barrier that may differ from thread to thread"
-                                     : "a condition before a warp function that may differ from lane to lane");
+                                 statement_structural(s, tail.block, LEVEL_BLOCK) ? REFUSED_DIVERGENT_BARRIER
+                                                                                  : REFUSED_DIVERGENT_WARP);
 }
 
 static bool check_structural(struct kernel *k, struct statement *s, struct tails tail) {
-  if (s->kind == S_BARRIER || s->kind == S_VOTE || s->kind == S_WARP || s->kind == S_BREAK || s->kind == S_CONTINUE ||
-      s->kind == S_RETURN)
+  if (s->kind == S_BARRIER || s->kind == S_BLOCK_COLLECTIVE || s->kind == S_WARP_COLLECTIVE || s->kind == S_BREAK ||
+      s->kind == S_CONTINUE || s->kind == S_RETURN)
     return true;
   if (s->kind == S_BLOCK)
     return check_control(k, s->child, tail);
   if (s->kind != S_IF && s->kind != S_FOR && s->kind != S_WHILE && s->kind != S_DO)
-    return refuse(k, "a barrier in a statement that is not taken apart");
+    return kernel_refuse(k, REFUSED_BARRIER_IN_STATEMENT);
   if (!kernel_pure(k, s->condition, false) && !check_warps(k, s, tail))
     return false;
   if (s->kind == S_FOR) {
     if (s->init->kind == S_EXPRESSION && !uniform_assignments(k, without_semicolon(s->init->at), 0))
-      return refuse(k, "a loop with a barrier whose beginning may differ from thread to thread");
+      return kernel_refuse(k, REFUSED_LOOP_START);
     if (!uniform_assignments(k, s->step, 0))
-      return refuse(k, "a loop with a barrier whose step may differ from thread to thread");
+      return kernel_refuse(k, REFUSED_LOOP_STEP);
     for (int v = 0; v < k->variable_count; v++)
       if (k->variables[v].in == s->init && k->variables[v].class != V_UNIFORM)
-        return refuse(k, "a loop with a barrier whose variable may differ from thread to thread");
+        return kernel_refuse(k, REFUSED_LOOP_VARIABLE);
   }
   const struct tails inner = {tail.block && s->kind == S_IF, tail.warp && s->kind == S_IF};
   return check_control(k, s->child, inner) && check_control(k, s->other, inner);
@@ -449,7 +350,7 @@ static bool check_words(struct kernel *k) {
     if (token_is(t, i, "<<<") || token_is(t, i, "...") ||
         (token_is(t, i, "[") && t->all[before].kind == TOKEN_SIGN && !token_is(t, before, "]") &&
          !token_is(t, before, ")")))
-      return refuse(k, "a launch or a lambda");
+      return kernel_refuse(k, REFUSED_LAUNCH_OR_LAMBDA);
     if (t->all[i].kind != TOKEN_WORD)
       continue;
     if (kernel_barrier(k, i)) { // the tree has it
@@ -460,7 +361,7 @@ static bool check_words(struct kernel *k) {
     if (token_begins(t, i, "cudasim_warp_") || token_begins(t, i, "cudasim_vote_"))
       continue; // the tree has it
     if (known_wait(t, i) || known_bad_macro(t, i) || token_is(t, i, "this"))
-      return refuse_at(k, i, "a word that waits, or a macro that does more than compute");
+      return refuse_at(k, i, REFUSED_WAIT_OR_MACRO);
     if (token_is(t, i, "for") || token_is(t, i, "while") || token_is(t, i, "do"))
       loops_end = loop_end(t, i) > loops_end ? loop_end(t, i) : loops_end;
     const int open = token_is(t, next, "<") ? token_past_angles(t, next) : next;
@@ -469,16 +370,16 @@ static bool check_words(struct kernel *k) {
     if (known_atomic(t, i)) { // whose result is used in a loop: it may wait for another thread
       if (i < loops_end && !token_is(t, before, ";") && !token_is(t, before, "{") && !token_is(t, before, "}") &&
           !token_is(t, before, ")"))
-        return refuse_at(k, i, "an atomic function's result in a loop");
+        return refuse_at(k, i, REFUSED_ATOMIC_RESULT);
       continue;
     }
     const struct variable *v = kernel_variable(k, i);
     if (v && v->name == i)
       continue; // float x(3);
-    struct call_facts facts;
-    if (v || !known_clean_call(t, i, &facts) || (facts.atomic && i < loops_end))
-      return refuse_at(k, i, "a call of what may wait");
-    k->numbered |= facts.numbered;
+    struct call_effects effects;
+    if (v || !effects_of_call(t, i, &effects) || (effects.atomic && i < loops_end))
+      return refuse_at(k, i, REFUSED_WAITING_CALL);
+    k->reads_thread_index |= effects.reads_thread_index;
   }
   return true;
 }
@@ -497,7 +398,7 @@ static bool check_jumps(struct kernel *k) {
   int count = 0;
   for (int i = k->body.begin; i < k->body.end; i++)
     count += (k->t->all[i].kind == TOKEN_WORD && token_in(k->t, i, jumps)) || kernel_barrier(k, i);
-  return count == count_statements(k->top) || refuse(k, "a barrier or a jump that is no statement of its own");
+  return count == count_statements(k->top) || kernel_refuse(k, REFUSED_HIDDEN_JUMP);
 }
 
 // A macro that names a variable of the kernel's may do anything to it.
@@ -505,7 +406,7 @@ bool kernel_macros_are_clear(struct kernel *k) {
   for (int i = k->body.begin; i < k->body.end; i++)
     for (int v = 0; v < k->variable_count && k->t->all[i].kind == TOKEN_WORD; v++)
       if (known_macro_names(k->t, i, k->variables[v].name))
-        return refuse_at(k, i, "a macro that names a variable of the kernel's");
+        return refuse_at(k, i, REFUSED_MACRO_VARIABLE);
   return true;
 }
 
@@ -516,24 +417,24 @@ static bool check_names(struct kernel *k) {
       const struct variable *inner = &k->variables[i], *outer = &k->variables[j];
       if (inner->at_level && outer->name < inner->name && inner->name < outer->scope_end &&
           token_same(k->t, inner->name, outer->name))
-        return refuse_at(k, inner->name, "a name that hides another");
+        return refuse_at(k, inner->name, REFUSED_HIDDEN_NAME);
     }
   return true;
 }
 
 // What has no name to be found by.
 static bool check_unnamed_calls(struct kernel *k) {
-  struct call_facts facts;
-  if (!known_unnamed_calls(k->t, &facts))
-    return refuse(k, "an operator or a constructor in the program that may wait");
-  k->numbered |= facts.numbered;
-  k->placed |= facts.placed;
+  struct call_effects effects;
+  if (!effects_of_unnamed_calls(k->t, &effects))
+    return kernel_refuse(k, REFUSED_WAITING_OPERATOR);
+  k->reads_thread_index |= effects.reads_thread_index;
+  k->reads_place |= effects.reads_place;
   return true;
 }
 
 bool kernel_classify(struct kernel *k) {
   if (k->t->unknown)
-    return refuse(k, "an included file that cannot be found");
+    return kernel_refuse(k, REFUSED_MISSING_INCLUDE);
   kernel_find_modifications(k);
   if (!check_words(k) || !check_jumps(k) || !kernel_macros_are_clear(k) || !check_unnamed_calls(k))
     return false;
@@ -542,7 +443,7 @@ bool kernel_classify(struct kernel *k) {
     return false;
   find_uniform(k);
   for (int i = 0; i < k->variable_count; i++)
-    if (k->variables[i].class == V_LOCAL && can_be_again(k, &k->variables[i]))
-      k->variables[i].class = V_AGAIN;
+    if (k->variables[i].class == V_LOCAL && can_be_rematerialized(k, &k->variables[i]))
+      k->variables[i].class = V_REMATERIALIZED;
   return check_control(k, k->top->child, (struct tails){true, true});
 }

@@ -1,9 +1,11 @@
-// What the functions and names of the program are that a kernel uses. Whatever is not known for certain counts as what is in the way.
+// Side-effect summaries of called functions (after Banning, "An Efficient Way to Find the Side Effects of Procedure Calls and the
+// Aliases of Variables", POPL 1979): whether a call may wait, use an atomic function, or read the thread's index. A summary covers every
+// function that the call may mean, and what those call. A call of an unknown function counts as a barrier: the kernel is refused.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/split.h"
+#include "sim/compile/kernel.h"
 
 // ---- functions -----------------------------------------------------------------------------------------------------------
 
@@ -121,7 +123,7 @@ enum { DEEPEST = 12, MOST_BODIES = 200 };
 // What a function's call comes to: the bodies that have been looked at on the way, each once.
 struct search {
   const struct tokens *t;
-  struct call_facts *facts;
+  struct call_effects *effects;
   bool
       lenient; // of what may be the host's: what the text does not tell is no harm, nor is what kernels have no use for
   int bodies[MOST_BODIES], count;
@@ -173,15 +175,15 @@ static bool clean_body(struct search *s, int begin, struct range function) {
   for (int i = begin; i < function.end; i++) {
     if (token_is(t, i, "<<<") && !s->lenient)
       return false;
-    s->facts->numbered |= token_is(t, i, "threadIdx");
-    s->facts->placed |= token_is(t, i, "threadIdx") || token_is(t, i, "blockIdx");
-    s->facts->tied |= s->facts->placed || known_tied(t, i);
+    s->effects->reads_thread_index |= token_is(t, i, "threadIdx");
+    s->effects->reads_place |= token_is(t, i, "threadIdx") || token_is(t, i, "blockIdx");
+    s->effects->block_dependent |= s->effects->reads_place || known_block_dependent(t, i);
     if (t->all[i].kind != TOKEN_WORD)
       continue;
     if (may_wait(s, i))
       return false;
     loop |= is_loop(t, i);
-    s->facts->atomic |= known_atomic(t, i);
+    s->effects->atomic |= known_atomic(t, i);
     int next = token_next(t, i);
     if (token_is(t, next, "<"))
       next = token_past_angles(t, next);
@@ -191,7 +193,7 @@ static bool clean_body(struct search *s, int begin, struct range function) {
         !clean_call(s, i, function))
       return false;
   }
-  return !(loop && s->facts->atomic); // it may wait for another thread
+  return !(loop && s->effects->atomic); // it may wait for another thread
 }
 
 static bool is_type_parameter(const struct tokens *t, int i) {
@@ -206,7 +208,7 @@ static bool clean_call(struct search *s, int i, struct range function) {
   if (known_keyword(t, i) || known_type(t, i))
     return true;
   if ((known_math(t, i) || known_harmless(t, i)) && !is_own_variable(t, i, function)) {
-    s->facts->numbered |= known_harmless(t, i);
+    s->effects->reads_thread_index |= known_harmless(t, i);
     return true;
   }
   if (is_defined_elsewhere(t, i))
@@ -228,9 +230,9 @@ static bool clean_call(struct search *s, int i, struct range function) {
   return found || is_type_parameter(t, i);
 }
 
-bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts) {
-  *facts = (struct call_facts){0};
-  struct search s = {.t = t, .facts = facts};
+bool effects_of_call(const struct tokens *t, int i, struct call_effects *effects) {
+  *effects = (struct call_effects){0};
+  struct search s = {.t = t, .effects = effects};
   return clean_call(&s, i, (struct range){i, i});
 }
 
@@ -251,9 +253,9 @@ static int parameters_of_unnamed(const struct tokens *t, int i) {
   return -1;
 }
 
-bool known_unnamed_calls(const struct tokens *t, struct call_facts *facts) {
-  *facts = (struct call_facts){0};
-  struct search s = {.t = t, .facts = facts, .lenient = true};
+bool effects_of_unnamed_calls(const struct tokens *t, struct call_effects *effects) {
+  *effects = (struct call_effects){0};
+  struct search s = {.t = t, .effects = effects, .lenient = true};
   for (int i = 0; i < t->text_count; i++) {
     const int open = t->all[i].system ? -1 : parameters_of_unnamed(t, i), brace = open < 0 ? -1 : body_behind(t, open);
     if (brace >= 0 && !clean_body(&s, t->all[open].match + 1, (struct range){open, t->all[brace].match}))
@@ -306,7 +308,7 @@ bool known_bad_macro(const struct tokens *t, int i) {
   return false;
 }
 
-static bool tied(const struct tokens *t, int i, int depth) {
+static bool block_dependent(const struct tokens *t, int i, int depth) {
   static const char *const words[] = {"printf",
                                       "assert",
                                       "__assert_fail",
@@ -327,13 +329,13 @@ static bool tied(const struct tokens *t, int i, int depth) {
   for (const struct macro *m = NULL; depth < DEEPEST && (m = macro_of(t, i, m));)
     for (int at = m->begin; at < m->end; at++)
       if (t->all[at].kind == TOKEN_WORD && (token_is(t, at, "threadIdx") || token_is(t, at, "blockIdx") ||
-                                            token_is(t, at, "blockDim") || tied(t, at, depth + 1)))
+                                            token_is(t, at, "blockDim") || block_dependent(t, at, depth + 1)))
         return true;
   return depth == DEEPEST;
 }
 
-bool known_tied(const struct tokens *t, int i) {
-  return tied(t, i, 0);
+bool known_block_dependent(const struct tokens *t, int i) {
+  return block_dependent(t, i, 0);
 }
 
 static bool macro_names(const struct tokens *t, int i, int name, int depth) {

@@ -1,4 +1,4 @@
-// Kernels as pointers: (void *)kernel forgets the parameters' types, which a launch by cudaLaunchKernel or a graph's node needs.
+// Kernels as pointers: (void *)kernel drops the parameters' types, which cudaLaunchKernel and kernel nodes of graphs need.
 #include "sim/compile/cu2cpp.h"
 
 #include <stdlib.h>
@@ -122,4 +122,73 @@ size_t rewrite_kernel_argument(const struct text *in, size_t i, const struct tex
     return i;
   append_named(out, "::cudasim::named_kernel(", &kernel);
   return past;
+}
+
+// ---- in source text, without a list of the kernels -------------------------------------------------------------------------
+
+// Is a function of that name declared here: 0 no, 1 without __global__, 2 with it?
+int declared_as_kernel(const struct text *in, const char *name, size_t length) {
+  int found = 0, global = 0, is_void = 0;
+  for (size_t i = 0; i < in->length;) {
+    size_t after = skip_opaque(in, i);
+    if (after != i) {
+      i = after;
+      continue;
+    }
+    global |= word_at(in, i, "__global__");
+    is_void |= word_at(in, i, "void");
+    int named = strncmp(in->bytes + i, name, length) == 0 && !is_word(in->bytes[i + length]) && i > 0 &&
+                !is_word(in->bytes[i - 1]) && *skip_spaces(in->bytes + i + length) == '(';
+    if (named && is_void && (found == 0 || global))
+      found = global ? 2 : 1;
+    if (strchr(";{}", in->bytes[i]))
+      global = is_void = 0;
+    i++;
+  }
+  return found;
+}
+
+// Past "(const void *)" or the like, or past "reinterpret_cast<const void *>(", which `closes`; NULL: neither.
+static const char *past_void_cast(const char *p, int *closes) {
+  static const char cast[] = "reinterpret_cast<";
+  *closes = strncmp(p, cast, sizeof cast - 1) == 0;
+  if (!*closes && *p != '(')
+    return NULL;
+  p += *closes ? sizeof cast - 1 : 1;
+  int voids = 0, stars = 0;
+  for (; *p && *p != ')' && *p != '>'; p++) {
+    if (strncmp(p, "const", 5) == 0)
+      p += 4;
+    else if (strncmp(p, "void", 4) == 0 && ++voids)
+      p += 3;
+    else if (*p == '*')
+      stars++;
+    else if (*p != ' ')
+      return NULL;
+  }
+  if (voids != 1 || stars != 1 || *p != (*closes ? '>' : ')'))
+    return NULL;
+  p = skip_spaces(p + 1);
+  return *closes && *p != '(' ? NULL : skip_spaces(p + *closes);
+}
+
+size_t rewrite_kernel_cast(const struct text *in, size_t i, struct text *out) {
+  int closes;
+  if (in->bytes[i] != '(' && !word_at(in, i, "reinterpret_cast"))
+    return i;
+  const char *name = past_void_cast(in->bytes + i, &closes);
+  if (name == NULL)
+    return i;
+  name += *name == '&';
+  const char *end = name;
+  while (is_word(*end))
+    end++;
+  if (end == name || declared_as_kernel(in, name, (size_t)(end - name)) != 2 || (closes && *skip_spaces(end) != ')'))
+    return i;
+  append_string(out, "::cudasim::kernel_pointer(");
+  append(out, name, (size_t)(end - name));
+  append_string(out, ", \"");
+  append(out, name, (size_t)(end - name));
+  append_string(out, "\")");
+  return (size_t)((closes ? skip_spaces(end) + 1 : end) - in->bytes);
 }

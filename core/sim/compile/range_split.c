@@ -1,11 +1,12 @@
-// Loops over the threads of a row that pass the conditions a kernel begins with.
+// Index-set splitting (Griebl, Feautrier and Lengauer, "Index Set Splitting", IJPP 28, 2000): the loop over a row's threads is
+// restricted to the threads for which the conditions at the start of a region hold.
 //
-// `if (c > 0 && c < n - 1 && r > 0) out[r * n + c] = ...`: where a region begins with conditions on the thread's place alone, they
-// are looked at first, and the rest is a loop over the threads that pass them, without a condition: only so does g++ see that
-// r * n + c does not overflow, and vectorises it.
+// `if (c > 0 && c < n - 1 && r > 0) out[r * n + c] = ...`: where a region begins with conditions that depend only on the thread's
+// index, they are evaluated first. The rest is a loop without a condition over the threads that satisfy them: only then does g++ see
+// that r * n + c does not overflow, and vectorizes the loop.
 #include <stddef.h>
 
-#include "sim/compile/loops.h"
+#include "sim/compile/workitem_loops.h"
 
 // ---- an index whose conditions hold for threads side by side -------------------------------------------------------------
 
@@ -76,7 +77,7 @@ static bool is_row_index(const struct kernel *k, struct range e) {
   if (is_place_in_row(k, e))
     return true;
   const struct variable *v = e.end - e.begin == 1 ? kernel_variable(k, e.begin) : NULL;
-  if (v == NULL || v->class != V_AGAIN || v->pointer || !is_place_in_row(k, v->init))
+  if (v == NULL || v->class != V_REMATERIALIZED || v->pointer || !is_place_in_row(k, v->init))
     return false;
   for (int i = v->specifiers.begin; i < v->specifiers.end; i++)
     if (!token_in(t, i, wide) && !token_is(t, i, "const"))
@@ -91,7 +92,7 @@ static bool is_same_in_row(const struct kernel *k, struct range e) {
     const struct variable *v = kernel_variable(k, i);
     if (token_is(t, i, "threadIdx") && !token_is(t, i + 2, "y") && !token_is(t, i + 2, "z"))
       return false;
-    if (v && v->class != V_UNIFORM && (v->class != V_AGAIN || !is_same_in_row(k, v->init)))
+    if (v && v->class != V_UNIFORM && (v->class != V_REMATERIALIZED || !is_same_in_row(k, v->init)))
       return false;
   }
   return true;
@@ -128,20 +129,21 @@ static bool is_guard(const struct statement *s) { // if (...) return;
   return child && child->kind == S_RETURN;
 }
 
-static bool declares_again(const struct kernel *k, const struct statement *s) {
+static bool declares_rematerialized(const struct kernel *k, const struct statement *s) {
   for (int i = 0; i < k->variable_count; i++)
-    if (k->variables[i].in == s && k->variables[i].class != V_AGAIN && k->variables[i].class != V_UNIFORM)
+    if (k->variables[i].in == s && k->variables[i].class != V_REMATERIALIZED && k->variables[i].class != V_UNIFORM)
       return false;
   return s->kind == S_DECLARATION;
 }
 
-bool find_guards(const struct kernel *k, const struct statement *first, const struct statement *end, struct guards *g) {
+bool find_range_split(const struct kernel *k, const struct statement *first, const struct statement *end,
+                      struct range_split *g) {
   const struct tokens *t = k->t;
   int conditions = 0;
-  *g = (struct guards){.before = first->at.begin, .interval = true};
+  *g = (struct range_split){.before = first->at.begin, .interval = true};
   for (const struct statement *s = first; s != end; s = s->next) {
     const bool guard = is_guard(s), last = s->kind == S_IF && s->other == NULL && s->next == end;
-    if (s->kind == S_HOISTED || s->kind == S_EMPTY || s->uniform || declares_again(k, s))
+    if (s->kind == S_HOISTED || s->kind == S_EMPTY || s->uniform || declares_rematerialized(k, s))
       continue;
     if (!(guard || last) || !kernel_pure(k, s->condition, true))
       break;
@@ -156,7 +158,7 @@ bool find_guards(const struct kernel *k, const struct statement *first, const st
   return conditions > 1 || (g->single && g->interval);
 }
 
-void write_guards(const struct writer *w, const struct statement *first, const struct guards *g) {
+void open_range_split(const struct writer *w, const struct statement *first, const struct range_split *g) {
   append_string(w->out,
                 "{ const auto cudasim_on = [&](const int cudasim_x) __attribute__((always_inline)) { " WRITE_PLACE);
   write_needed_by_conditions(w, first, g->before);
@@ -189,7 +191,7 @@ void write_guards(const struct writer *w, const struct statement *first, const s
 }
 
 // An if whose condition has been looked at.
-void write_passed(const struct writer *w, const struct statement *s, const struct guards *g) {
+void write_split_if(const struct writer *w, const struct statement *s, const struct range_split *g) {
   if (s != g->last)
     return;
   append_string(w->out, "{ ");

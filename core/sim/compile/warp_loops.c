@@ -1,8 +1,8 @@
-// Warp functions in loops over a warp's lanes: what the lanes bring is put into an array by one loop, and the next one takes from it.
+// Warp collectives in loops over a warp's lanes: one loop stores each lane's operand into an array, and the next loop reads from it.
 // Between two barriers the warps run one after another, each through all of its loops.
 #include <stdio.h>
 
-#include "sim/compile/loops.h"
+#include "sim/compile/workitem_loops.h"
 
 static struct range value_of(const struct writer *w, const struct statement *s) { // the first argument
   const struct tokens *t = w->k->t;
@@ -29,8 +29,8 @@ static void write_value(struct writer *w, const struct statement *s, const char 
   close_loop(w);
 }
 
-void write_meeting(struct writer *w, const struct statement *s) {
-  const char *met = w->told ? "::cudasim::met(cudasim_warp, cudasim_lanes); " : "";
+void write_collective(struct writer *w, const struct statement *s) {
+  const char *met = w->instrumented ? "::cudasim::met(cudasim_warp, cudasim_lanes); " : "";
   const int result = s->at.begin + 1;
   if (kind_is(w, s, "cudasim_warp_active"))
     return;
@@ -38,7 +38,7 @@ void write_meeting(struct writer *w, const struct statement *s) {
     append_string(w->out, met);
     return;
   }
-  if (s->kind == S_VOTE) {
+  if (s->kind == S_BLOCK_COLLECTIVE) {
     const bool all = kind_is(w, s, "cudasim_vote_and"), any = kind_is(w, s, "cudasim_vote_or");
     append_string(w->out, "int ");
     write_name(w, result, all ? " = 1; " : " = 0; ");
@@ -106,7 +106,7 @@ struct conditions {
 
 static void collect(const struct statement *s, struct conditions *c) {
   for (; s; s = s->next) {
-    c->warps |= s->kind == S_WARP;
+    c->warps |= s->kind == S_WARP_COLLECTIVE;
     const bool asked = s->by_warp && s->at_entry;
     if (asked && c->count < 32)
       c->all[c->count] = s;
@@ -166,7 +166,7 @@ void write_agreement(struct writer *w) {
   }
   append_string(w->out, ")");
   if (c.count > 32)
-    w->failed = "too many conditions before warp functions";
+    w->failed = REFUSED_TOO_MANY_CONDITIONS;
 }
 
 // ---- a loop over warps ---------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ static void write_shared_by_warps(struct writer *w, struct statement *first, con
         declare_plainly(w, v);
         v->declared = true;
       } else if (kernel_mentions(k, (struct range){region.end, list_end}, v)) {
-        w->failed = "a variable that every warp changes, and that is needed behind a barrier";
+        w->failed = REFUSED_WARP_CHANGE_NEEDED;
       }
     }
     returned |= s->returns;
@@ -206,14 +206,14 @@ static void write_shared_by_warps(struct writer *w, struct statement *first, con
   for (int i = 0; i < k->variable_count; i++) {
     const struct variable *v = &k->variables[i];
     if (v->class == V_UNIFORM && (v->parameter || v->name < region.begin) && changes_within(k, region, v))
-      w->failed = "a variable of all threads that every warp changes";
+      w->failed = REFUSED_WARP_CHANGE;
   }
 }
 
 // The last warp of a row may be smaller than the others.
 static void open_warps(const struct writer *w) {
   append_string(w->out, "\n{ const int cudasim_threads = cudasim_width * (int)(cudasim_height * cudasim_depth); ");
-  if (w->told)
+  if (w->instrumented)
     append_string(w->out,
                   "for (int cudasim_turn = 0; cudasim_turn < cudasim_threads; cudasim_turn += ::cudasim::WARP) { "
                   "const int cudasim_warp = cudasim_backwards ? (cudasim_threads - 1) / ::cudasim::WARP * "
@@ -236,7 +236,7 @@ static void close_warps(const struct writer *w) {
   char label[100];
   snprintf(label, sizeof label, "\n} cudasim_warp_%d: __attribute__((unused)); ", w->warps);
   append_string(w->out, label);
-  append_string(w->out, w->told ? "} }"
+  append_string(w->out, w->instrumented ? "} }"
                                 : "cudasim_next = cudasim_to; if (cudasim_next == cudasim_end) { cudasim_next = "
                                   "cudasim_first; if (++cudasim_y == cudasim_height) { cudasim_y = 0; cudasim_z++; } "
                                   "} } }");
@@ -249,7 +249,7 @@ void write_warps(struct writer *w, struct statement *first, const struct stateme
   for (struct statement *s = first; s != end; before = s, s = s->next)
     returns |= s->returns;
   if (returns && !last)
-    w->failed = "a return of some threads before a barrier of others";
+    w->failed = REFUSED_EARLY_RETURN;
   write_shared_by_warps(w, first, end, region, list_end);
   open_warps(w);
   w->level = LEVEL_WARP;

@@ -1,11 +1,11 @@
 // Kernels that are called like functions, hello(3), which nvcc refuses: "a __global__ function call must be configured".
 //
-// Which function a call means is for the compiler to say: a function of the host may have the kernel's name, too, or be an overload of
-// it. So a statement that may be such a call is compiled where the use of a deprecated function is an error, and kernels by that name
-// are deprecated; everywhere else that is no concern. A text without such a statement stays as it is.
+// Only the compiler can tell which function a call means: a host function may have the kernel's name, or overload it. Therefore a
+// statement that may be such a call is compiled where the use of a deprecated function is an error, and the kernels of that name are
+// declared deprecated. Everywhere else the warning is off. A text without such a statement stays as it is.
 #include <stdlib.h>
 
-#include "sim/compile/loops.h"
+#include "sim/compile/workitem_loops.h"
 
 static const char attribute[] = " __attribute__((deprecated(\"a __global__ function call must be configured, as in "
                                 "kernel<<<blocks, threads>>>(x, n)\")))";

@@ -1,11 +1,12 @@
-// One loop over a block's threads: the variables it needs, and the statements between two barriers.
+// Work-item loops (PoCL: Jääskeläinen et al. 2015, see regions.c): the loop over a block's threads for one parallel region, with the
+// variables that the region needs: declared in the loop, rematerialized, or taken from context arrays.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/loops.h"
+#include "sim/compile/workitem_loops.h"
 
-enum { MAX_STORED_BYTES = 640 }; // of one thread; a block's are on the stack, 1024 times as much
+enum { MAX_CONTEXT_BYTES = 640 }; // of one thread; a block's are on the stack, 1024 times as much
 
 // ---- places in the source ------------------------------------------------------------------------------------------------
 
@@ -99,14 +100,14 @@ static long size_at(const struct kernel *k, int i) {
   return token_is(k->t, i + 2, "]") ? number_at(k, i + 1) : -1;
 }
 
-// The bytes of a variable, at most; 0: that cannot be told, or they are too many.
+// The bytes of a variable, at most; 0: that cannot be instrumented, or they are too many.
 static int bytes_of(const struct kernel *k, const struct variable *v) {
   static const char *const small[] = {"float", "int", "unsigned", "bool", "char", "short", "uint32_t", "int32_t", NULL};
   const int last = v->specifiers.end - 1;
   long bytes = v->pointer ? 8 : token_in(k->t, last, small) && !token_is(k->t, last - 1, "long") ? 4 : 32;
   for (int i = v->name + 1; i < v->declarator.end; i++) {
     const long size = token_is(k->t, i, "[") ? size_at(k, i) : 1;
-    if (size <= 0 || size > MAX_STORED_BYTES || bytes * size > MAX_STORED_BYTES)
+    if (size <= 0 || size > MAX_CONTEXT_BYTES || bytes * size > MAX_CONTEXT_BYTES)
       return 0;
     bytes *= size;
   }
@@ -114,7 +115,7 @@ static int bytes_of(const struct kernel *k, const struct variable *v) {
 }
 
 // A type of which there can be an array.
-static bool can_be_stored(const struct kernel *k, const struct variable *v) {
+static bool can_have_context(const struct kernel *k, const struct variable *v) {
   const struct tokens *t = k->t;
   bool aligned = true, any = false; // an array's elements are aligned as it is where they are as large
   for (int i = v->specifiers.begin; i < v->specifiers.end; i++) {
@@ -127,16 +128,16 @@ static bool can_be_stored(const struct kernel *k, const struct variable *v) {
   return (!any || aligned) && kernel_plain_type(k, v);
 }
 
-void declare_stored(struct writer *w, struct variable *v) {
+void declare_context_array(struct writer *w, struct variable *v) {
   const int bytes = bytes_of(w->k, v);
-  w->stored_bytes += v->class == V_STORED ? bytes : 0;
-  if (v->reference || bytes == 0 || w->stored_bytes > MAX_STORED_BYTES || !can_be_stored(w->k, v)) {
-    w->failed = "a variable that cannot be kept for each thread";
+  w->context_bytes += v->class == V_CONTEXT ? bytes : 0;
+  if (v->reference || bytes == 0 || w->context_bytes > MAX_CONTEXT_BYTES || !can_have_context(w->k, v)) {
+    w->failed = REFUSED_VARIABLE_CONTEXT;
     return;
   }
   write_type(w, v, v->pointer);
   write_marks(w, v);
-  write_name(w, v->name, v->class == V_STORED ? "_cudasim[::cudasim::MOST_THREADS]" : "_cudasim[::cudasim::WARP]");
+  write_name(w, v->name, v->class == V_CONTEXT ? "_cudasim[::cudasim::MOST_THREADS]" : "_cudasim[::cudasim::WARP]");
   write_range(w, (struct range){v->name + 1, v->declarator.end});
   char limit[64];
   snprintf(limit, sizeof limit, "_cudasim[0]) <= %d, \"\"); ", bytes); // a template's type may be anything
@@ -147,11 +148,11 @@ void declare_stored(struct writer *w, struct variable *v) {
 static void refer_to(const struct writer *w, const struct variable *v) {
   append_string(w->out, "auto &");
   write_name(w, v->name, " = ");
-  write_name(w, v->name, v->class == V_STORED ? "_cudasim[cudasim_t]; " : "_cudasim[cudasim_l]; ");
+  write_name(w, v->name, v->class == V_CONTEXT ? "_cudasim[cudasim_t]; " : "_cudasim[cudasim_l]; ");
 }
 
 // In its own declaration's place.
-static void begin_stored(const struct writer *w, const struct variable *v) {
+static void begin_context(const struct writer *w, const struct variable *v) {
   refer_to(w, v);
   if (v->init_kind == 0)
     return;
@@ -190,8 +191,8 @@ void write_declaration(const struct writer *w, const struct statement *s) {
     if (v->in != s || v->class == V_UNIFORM)
       continue;
     move_to(w, w->k->t->all[v->declarator.begin].p, false);
-    if (v->class == V_STORED || v->class == V_LANE)
-      begin_stored(w, v);
+    if (v->class == V_CONTEXT || v->class == V_LANE_CONTEXT)
+      begin_context(w, v);
     else
       declare_plainly(w, v);
   }
@@ -212,7 +213,7 @@ static void open_told_rows(const struct writer *w) {
 static void open_rows(const struct writer *w) {
   if (w->level == LEVEL_WARP)
     append_string(w->out, "\n{ ");
-  else if (w->told)
+  else if (w->instrumented)
     open_told_rows(w);
   else
     append_string(w->out, "\n{ int cudasim_row = -cudasim_first; for (unsigned int cudasim_z = 0; cudasim_z < "
@@ -221,7 +222,7 @@ static void open_rows(const struct writer *w) {
 }
 
 static void close_rows(const struct writer *w) {
-  append_string(w->out, w->told && w->level == LEVEL_BLOCK ? " } }" : " }");
+  append_string(w->out, w->instrumented && w->level == LEVEL_BLOCK ? " } }" : " }");
 }
 
 // A class may have operators that read memory.
@@ -260,7 +261,7 @@ bool is_quiet(const struct kernel *k, struct range where) {
 static void open_row(const struct writer *w, const char *from, const char *to, bool quiet) {
   char begin[600];
   const char *lane = w->level == LEVEL_WARP ? "[[maybe_unused]] const int cudasim_l = cudasim_x - cudasim_from; " : "";
-  if (w->told)
+  if (w->instrumented)
     snprintf(begin, sizeof begin,
              "for (int cudasim_step = %s; cudasim_step < %s; cudasim_step++) { "
              "const int cudasim_x = cudasim_backwards ? %s + %s - 1 - cudasim_step : cudasim_step; "
@@ -271,7 +272,8 @@ static void open_row(const struct writer *w, const char *from, const char *to, b
              "for (int cudasim_x = %s; cudasim_x < %s; cudasim_x++) { "
              "[[maybe_unused]] const int cudasim_t = cudasim_row + cudasim_x; %s" WRITE_PLACE "%s{ ",
              from, to, lane,
-             w->k->numbered ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); " : "");
+             w->k->reads_thread_index ? "new (cudasim_room) cudasim_index(threadIdx.x, threadIdx.y, threadIdx.z); "
+                                      : "");
   append_string(w->out, begin);
 }
 
@@ -341,7 +343,7 @@ void write_statement(const struct writer *w, const struct statement *s) {
 }
 
 static bool is_kept(const struct variable *v) {
-  return v->class == V_AGAIN || v->class == V_STORED || v->class == V_LANE || v->class == V_RESULT;
+  return v->class == V_REMATERIALIZED || v->class == V_CONTEXT || v->class == V_LANE_CONTEXT || v->class == V_RESULT;
 }
 
 // Which variables from before token `from` something needs that mentions those marked already. What computes them again is of that
@@ -352,7 +354,7 @@ static void declare_needed(const struct writer *w, bool *needed, int from) {
     const struct variable *v = &k->variables[i];
     const bool before = is_kept(v) && (v->name < from || v->parameter);
     for (int j = i + 1; j < k->variable_count && before; j++)
-      needed[i] |= needed[j] && (k->variables[j].class == V_AGAIN || k->variables[j].class == V_RESULT) &&
+      needed[i] |= needed[j] && (k->variables[j].class == V_REMATERIALIZED || k->variables[j].class == V_RESULT) &&
                    kernel_mentions(k, k->variables[j].init, v);
     needed[i] &= before;
   }
@@ -361,7 +363,7 @@ static void declare_needed(const struct writer *w, bool *needed, int from) {
     if (!needed[i])
       continue;
     append_string(w->out, "\n");
-    if (v->class == V_STORED || v->class == V_LANE) {
+    if (v->class == V_CONTEXT || v->class == V_LANE_CONTEXT) {
       refer_to(w, v);
     } else if (v->class == V_RESULT) {
       write_result(w, v);
@@ -397,10 +399,10 @@ static bool declares(const struct kernel *k, const struct statement *s) {
   return false;
 }
 
-void write_region(struct writer *w, const struct statement *first, const struct statement *end, bool last) {
+void write_region_loop(struct writer *w, const struct statement *first, const struct statement *end, bool last) {
   bool returns = false, any = false;
-  struct guards g;
-  const bool guarded = w->level == LEVEL_BLOCK && find_guards(w->k, first, end, &g);
+  struct range_split g;
+  const bool range_split = w->level == LEVEL_BLOCK && find_range_split(w->k, first, end, &g);
   bool quiet = true;
   for (const struct statement *s = first; s != end; s = s->next) {
     returns |= s->returns && !s->uniform && s->kind != S_HOISTED;
@@ -412,24 +414,24 @@ void write_region(struct writer *w, const struct statement *first, const struct 
   if (!any)
     return;
   if (returns && !last)
-    w->failed = "a return of some threads before a barrier of others";
+    w->failed = REFUSED_EARLY_RETURN;
   open_rows(w);
-  if (guarded)
-    write_guards(w, first, &g);
-  const bool part = guarded || w->level == LEVEL_WARP;
+  if (range_split)
+    open_range_split(w, first, &g);
+  const bool part = range_split || w->level == LEVEL_WARP;
   open_row(w, part ? "cudasim_from" : "cudasim_first", part ? "cudasim_to" : "cudasim_end", quiet);
   write_needed(w, first, end);
   for (const struct statement *s = first; s != end; s = s->next) {
     if (s->kind == S_DECLARATION)
       write_declaration(w, s);
-    else if (guarded && s->kind == S_IF && s->at.begin < g.before)
-      write_passed(w, s, &g);
+    else if (range_split && s->kind == S_IF && s->at.begin < g.before)
+      write_split_if(w, s, &g);
     else if (s->kind != S_HOISTED && s->kind != S_EMPTY)
       write_statement(w, s);
   }
   close_row(w, returns);
-  if (guarded)
+  if (range_split)
     append_string(w->out, g.interval ? " } }" : " if (cudasim_to == cudasim_end) break; } }");
   close_rows(w);
-  w->guarded |= guarded && !g.single;
+  w->range_split |= range_split && !g.single;
 }

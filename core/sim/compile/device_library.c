@@ -1,8 +1,8 @@
-// What the names of the device's library mean. The program's own declarations come first: a name that it declares itself means
-// nothing here (token_declared), and whoever asks looks at what the program defines by it.
+// The functions and types of CUDA's device library by name. The program's own declarations come first: a name that the program declares
+// is not a library name (token_declared), and callers look at the program's definition instead.
 #include <string.h>
 
-#include "sim/compile/split.h"
+#include "sim/compile/kernel.h"
 
 static const char *const keywords[] = {"if",          "for",           "while",
                                        "switch",      "return",        "sizeof",

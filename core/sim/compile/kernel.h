@@ -1,13 +1,20 @@
-// What the parts of cu2cpp --split share: a kernel with barriers becomes loops over the block's threads, one for what stands between
-// two barriers. compile/tokens.c reads the text, compile/library.c and compile/known.c say what the functions and names are that a kernel uses,
-// compile/parse.c makes statements of the kernel's tokens, compile/uniform.c finds out what is the same for all threads, and
-// compile/split.c with compile/loops.c writes the loops.
-#ifndef CU2CPP_SPLIT_H
-#define CU2CPP_SPLIT_H
+// The work-item-loop compiler behind cu2cpp --split: tokens, and a kernel as statements and variables. Its stages, in order:
+//   tokens.c                            reads the file and its includes
+//   parse.c, variables.c                statements, variables, names
+//   inline.c, inline_calls.c            inlining and A-normal form, where a call contains a barrier or a warp function
+//   modifications.c, side_effects.c     what assignments and calls may change; device_library.c knows the library's names
+//   uniformity.c                        uniformity analysis, and whether every barrier is reached by all threads
+//   coarsen.c                           block coarsening
+//   regions.c                           parallel-region formation; writes the result with
+//   workitem_loops.c, warp_loops.c, range_split.c
+// A stage that cannot go on refuses the kernel with a reason of refusals.h.
+#ifndef CU2CPP_KERNEL_H
+#define CU2CPP_KERNEL_H
 
 #include <stdbool.h>
 
 #include "sim/compile/cu2cpp.h"
+#include "sim/compile/refusals.h"
 
 enum token_kind { TOKEN_WORD, TOKEN_NUMBER, TOKEN_LITERAL, TOKEN_SIGN, TOKEN_DIRECTIVE };
 
@@ -29,40 +36,40 @@ struct macro {
   int begin, end; // tokens
 };
 
-// All that is known: the text itself, [0, main_count), then what it includes and what its macros say.
+// All tokens: those of the file itself, [0, main_count), then those of its includes, then those of macros.
 struct tokens {
   struct token *all;
   int count, capacity, main_count;
   struct macro *macros;
   int macro_count, macro_capacity;
-  bool system;       // of what is read now
-  bool unknown;      // something is included that cannot be found, so any name may be a macro
+  bool system;       // whether the file that is read now is a system header
+  bool unknown;      // an include was not found, so that any name may be a macro
   int *words;        // by a hash of the word, its last occurrence
   int *declarations; // the same, of words that the program declares
   int text_count;    // tokens before those of macros
 };
 
-// Of tokens, up to before `end`.
+// The tokens from `begin` up to, not including, `end`.
 struct range {
   int begin, end;
 };
 
-// With `includes`, files in quotes are read, too.
+// With `includes`, also reads the files that are included in quotes.
 void tokens_read(struct tokens *t, const struct text *in, bool includes);
-// Adds those of a text that was made of the others; the first one's number.
+// Adds the tokens of a text that was generated from others. Returns the index of the first.
 int tokens_add(struct tokens *t, const struct text *in);
 void tokens_free(struct tokens *t);
 bool token_is(const struct tokens *t, int i, const char *spelling);
 bool token_in(const struct tokens *t, int i, const char *const *spellings); // which end with NULL
 bool token_same(const struct tokens *t, int a, int b);
 bool token_begins(const struct tokens *t, int i, const char *prefix);
-// The tokens beside i that are no directives.
+// The next and the previous token that is not a directive.
 int token_next(const struct tokens *t, int i);
 int token_before(const struct tokens *t, int i);
 // The word's last occurrence anywhere, or -1; the others follow by `same`.
 int token_last(const struct tokens *t, int word);
-// The program itself declares the word at i as a function, a variable of the whole text, a type or a macro: then it need not mean what
-// the device's library means by it.
+// Whether the program declares the word at i as a function, a global variable, a type or a macro. Then it may not mean what the device
+// library means by it.
 bool token_declared(const struct tokens *t, int i);
 // The last of those declarations, a macro's name among them, or that of another word: the others follow by `declared`; or -1.
 int token_declaration(const struct tokens *t, int word);
@@ -73,7 +80,7 @@ int token_argument_end(const struct tokens *t, int begin, int close);
 // The expression without brackets round all of it.
 struct range token_within_brackets(const struct tokens *t, struct range e);
 
-// ---- compile/library.c ----
+// ---- compile/device_library.c ----
 
 // A word before a bracket that is no call: if, sizeof and so on.
 bool known_keyword(const struct tokens *t, int i);
@@ -89,18 +96,18 @@ bool known_library(const struct tokens *t, int i);
 bool known_wait(const struct tokens *t, int i);
 bool known_atomic(const struct tokens *t, int i);
 
-// ---- compile/known.c ----
+// ---- compile/side_effects.c ----
 
-struct call_facts {
-  bool numbered; // it may look at its thread's number
-  bool atomic;   // there is an atomic function in it
-  bool placed;   // it may look at its thread's number, or at its block's
-  bool tied;     // what it does may depend on which block it is in
+struct call_effects {
+  bool reads_thread_index; // it may read threadIdx
+  bool atomic;             // it calls an atomic function
+  bool reads_place;        // it may read threadIdx or blockIdx
+  bool block_dependent;    // its effect may depend on the block it runs in
 };
-// The function called at i has no barrier and no warp function in it, and waits for no other thread, as far as the text tells.
-bool known_clean_call(const struct tokens *t, int i, struct call_facts *facts);
-// The same for what the program calls without a name, wherever it does: operators, constructors, destructors. False: one may wait.
-bool known_unnamed_calls(const struct tokens *t, struct call_facts *facts);
+// Whether the function called at i provably contains no barrier and no warp function and waits for no other thread.
+bool effects_of_call(const struct tokens *t, int i, struct call_effects *effects);
+// The same for all operators, constructors and destructors of the program, which are called without a name. False: one may wait.
+bool effects_of_unnamed_calls(const struct tokens *t, struct call_effects *effects);
 // The only function of the text by the name at i and with as many arguments, as its definition has it, or -1; the brace that its body begins with.
 int known_function(const struct tokens *t, int i);
 // The brace of a function's body whose name is at i and which is defined there, or -1.
@@ -115,7 +122,7 @@ bool known_const_method(const struct tokens *t, int i);
 // The word at i is a macro in whose text, or in that of the macros it names, the word at `name` stands.
 bool known_macro_names(const struct tokens *t, int i, int name);
 // What tells a block from others, or keeps it from running as one with them: blockIdx in a macro, shared memory, printf, volatile.
-bool known_tied(const struct tokens *t, int i);
+bool known_block_dependent(const struct tokens *t, int i);
 // A macro in whose text something stands that would change the flow through a kernel, or declare something.
 bool known_bad_macro(const struct tokens *t, int i);
 
@@ -130,8 +137,8 @@ enum statement_kind {
   S_DO,
   S_SWITCH,
   S_BARRIER,
-  S_VOTE, // auto cudasim_r1 = cudasim_vote_count(x); a barrier, too
-  S_WARP, // auto cudasim_r1 = cudasim_warp_shfl_down(x, cudasim_a1); or cudasim_warp_sync();
+  S_BLOCK_COLLECTIVE, // auto cudasim_r1 = cudasim_vote_count(x); also a barrier
+  S_WARP_COLLECTIVE,  // auto cudasim_r1 = cudasim_warp_shfl_down(x, cudasim_a1); or cudasim_warp_sync();
   S_DECLARATION,
   S_HOISTED,
   S_EXPRESSION,
@@ -151,17 +158,17 @@ struct statement {
   bool breaks, continues, returns; // within it: a break or continue that leaves it, a return
   bool by_warp;                    // its condition is the same for the lanes of each warp ...
   bool at_entry;                   // ... if that turns out before the block begins
-  int call;                        // of S_WARP and S_VOTE: the function's name
+  int call;                        // of S_WARP_COLLECTIVE and S_BLOCK_COLLECTIVE: the function's name
   bool uniform;                    // an assignment that is the same for all threads, done once
 };
 
 enum variable_class {
-  V_LOCAL,   // lives within one loop over the threads
-  V_UNIFORM, // one for all threads
-  V_AGAIN,   // declared again in each loop, since its value is quickly computed
-  V_STORED,  // one for each thread, in an array
-  V_LANE,    // one for each lane of the warp that runs, in an array
-  V_RESULT   // what a warp function gives, from what its lanes have brought
+  V_LOCAL,          // lives within one region
+  V_UNIFORM,        // the same value in all threads: one variable
+  V_REMATERIALIZED, // computed again in each region that needs it, since its value is cheap
+  V_CONTEXT,        // lives across regions: an element for each thread in a context array
+  V_LANE_CONTEXT,   // the same, with an element for each lane of the warp that runs
+  V_RESULT          // the result of a warp collective
 };
 
 struct variable {
@@ -188,17 +195,24 @@ struct kernel {
   struct statement *top;
   struct variable variables[MAX_VARIABLES];
   int variable_count;
-  int *variable_of; // by token - body.begin: index, or -1
-  bool *modified;   // by token - body.begin
-  bool votes_count; // what a warp has voted on counts as the same for all
-  bool numbered;    // something it calls may look at the thread's number
-  bool placed;      // ... or at the block's: an operator, say
-  const char *why_not;
+  int *variable_of;        // by token - body.begin: index, or -1
+  bool *modified;          // by token - body.begin
+  bool votes_count;        // the result of a warp vote counts as uniform
+  bool reads_thread_index; // a function that it calls may read threadIdx
+  bool reads_place;        // ... or blockIdx
+  enum refusal why_not;
   int why_token; // 0: none
 };
 
+// Notes why the kernel cannot be compiled to loops, unless a reason is noted already. Returns false.
+bool kernel_refuse(struct kernel *k, enum refusal why);
+void kernel_add_variable(struct kernel *k, const struct variable *v);
+// ---- compile/variables.c: parameters, and which variable a name means ----
+
+void kernel_add_parameters(struct kernel *k);
+void kernel_resolve(struct kernel *k);
 // The function `cudasim_warp_...` or `cudasim_vote_...` that a statement at i consists of, or -1.
-int kernel_meeting(const struct kernel *k, int i);
+int kernel_collective(const struct kernel *k, int i);
 // Makes statements of the body; false: k->why_not says what is in the way.
 bool kernel_parse(struct kernel *k);
 // A whole statement at i that is a barrier of the block.
@@ -209,42 +223,45 @@ bool kernel_plain_type(const struct kernel *k, const struct variable *v);
 struct variable *kernel_variable(const struct kernel *k, int token); // that the word at `token` means, or NULL
 bool kernel_template_parameter(const struct kernel *k, int token);
 bool kernel_mentions(const struct kernel *k, struct range where, const struct variable *v);
-// Barriers bring all threads of a block together, warp functions the lanes of a warp.
+// Barriers synchronize all threads of a block, warp functions the lanes of a warp.
 enum level { LEVEL_BLOCK, LEVEL_WARP };
-// A statement that all threads have to come to by the same way, those of the block or those of a warp.
+// Whether all threads of the block, or of a warp, must reach the statement by the same path.
 bool statement_structural(const struct statement *s, bool tail, enum level level);
-// Of a statement in a list: no barrier comes after it, and where it has one itself, nothing at all.
+// Whether no barrier follows the statement in its list and, if it contains a barrier itself, nothing follows at all.
 bool list_tail(const struct statement *s, bool tail, enum level level);
 
-// What changes variables, so far as the text tells; k->modified.
+// ---- compile/modifications.c: fills k->modified ----
 void kernel_find_modifications(struct kernel *k);
 bool kernel_modifies(const struct kernel *k, const struct variable *v);
-bool kernel_unary(const struct tokens *t, int i); // a sign that has no operand on its left
-// No macro names a variable of the kernel's; false: k->why_not.
+bool token_is_assignment(const struct tokens *t, int i); // =, +=, ++ and the like
+bool kernel_unary(const struct tokens *t, int i);        // a sign without an operand on its left
+// Refuses the kernel if a macro names one of its variables.
 bool kernel_macros_are_clear(struct kernel *k);
 
-// ---- compile/flatten.c ----
+// ---- compile/inline.c ----
 
-// No warp function in an expression, no call of a function that waits.
-bool kernel_is_flat(const struct kernel *k);
-// The kernel with all of that as statements of its own; false: k->why_not. `in` is the text that the kernel is from.
-bool kernel_flatten(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *out);
+// Whether no expression contains a warp function or a call that must be inlined.
+bool kernel_is_normal(const struct kernel *k);
+// Writes the kernel in A-normal form, with those calls inlined. `in` is the text that the kernel is from. False: refused.
+bool kernel_normalize(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *out);
 
-// Which variables are what; false: k->why_not.
+// ---- compile/uniformity.c ----
+
+// Sets each variable's class, and checks that every barrier is reached uniformly. False: refused.
 bool kernel_classify(struct kernel *k);
-// The same value in all threads, and nothing but a value; `thread`: threadIdx may be in it.
+// Whether the expression has no side effects and the same value in all threads; with `thread`, it may depend on threadIdx.
 bool kernel_pure(const struct kernel *k, struct range where, bool thread);
 
-// ---- compile/configured.c ----
+// ---- compile/unconfigured_calls.c ----
 
 // The text, in which a call of a kernel without <<<>>> is an error to the compiler. False: it has none, and is as it was; otherwise
 // -Wdeprecated-declarations must be ignored from its beginning.
 bool mark_calls_of_kernels(const struct text *in, struct text *out, bool program);
 
-// ---- compile/split.c ----
+// ---- compile/regions.c ----
 
-// The text with each kernel that can be split in two versions. `told`: of a file that is
-// to be inspected, whose loops tell of each thread's turn.
-void split_kernels(const struct text *in, struct text *out, bool program, bool told);
+// Copies the text and adds work-item loops to each kernel that can be compiled to them. `instrumented`: the file is to be inspected, and the
+// loops report each thread's turn.
+void write_work_item_loops(const struct text *in, struct text *out, bool program, bool instrumented);
 
 #endif

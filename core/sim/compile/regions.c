@@ -1,17 +1,19 @@
-// Writes a kernel with barriers as loops over the block's threads, before what the user wrote, which stays for all other cases:
+// Parallel-region formation (PoCL: Jääskeläinen, de La Lama, Schnetter, Raiskila, Takala and Berg, "pocl: A Performance-Portable OpenCL
+// Implementation", IJPP 43, 2015): the code between two barriers is a parallel region, and each region becomes one loop over the
+// block's threads, a work-item loop. The loops come before the original body, which stays for all other cases:
 //     __global__ void k(float *x) {
 //     if (::cudasim::whole_block(ORIGIN)) {
-//       [](float *x) { for (all threads) { first part }  for (all threads) { second part } ... }(x);
+//       [](float *x) { for (all threads) { first region }  for (all threads) { second region } ... }(x);
 //       ::cudasim::whole_done(); return; }
 //     (as it was)
-// It is a function of its own, since a thread that runs by itself has a small stack. A barrier is where one loop ends and the next
-// begins. What all threads do alike, like the loop round a barrier, stands once round those loops. include/cudasim_split.h has what
-// this calls.
+// The loops are a function of their own, since a thread that runs by itself has a small stack. Control flow that is the same for all
+// threads, such as a loop around a barrier, is written once, around those loops. include/cudasim_split.h has the functions that the
+// generated code calls.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/compile/loops.h"
+#include "sim/compile/workitem_loops.h"
 
 static void write_number(const struct writer *w, const char *format, int number) {
   char text[100];
@@ -38,9 +40,9 @@ static void write_structural(struct writer *w, const struct statement *s, bool t
   case S_BARRIER:
     append_string(w->out, "::cudasim::passed(); ");
     return;
-  case S_VOTE:
-  case S_WARP:
-    write_meeting(w, s);
+  case S_BLOCK_COLLECTIVE:
+  case S_WARP_COLLECTIVE:
+    write_collective(w, s);
     return;
   case S_RETURN:
     if (w->level == LEVEL_WARP)
@@ -95,22 +97,23 @@ static bool is_once(const struct writer *w, const struct statement *s, bool tail
 }
 
 // Which of the variables declared from `first` to before `end` are needed by what comes after.
-static void choose_stored(struct writer *w, const struct statement *first, const struct statement *end, int list_end) {
+static void choose_context_arrays(struct writer *w, const struct statement *first, const struct statement *end,
+                                  int list_end) {
   struct kernel *k = w->k;
   for (const struct statement *s = first; s != end && end; s = s->next)
     for (int i = 0; i < k->variable_count && s->kind == S_DECLARATION; i++) {
       struct variable *v = &k->variables[i];
       if (v->in == s && v->class == V_LOCAL &&
           (v->addressed || kernel_mentions(k, (struct range){end->at.begin, list_end}, v))) {
-        v->class = w->level == LEVEL_WARP ? V_LANE : V_STORED;
-        declare_stored(w, v);
+        v->class = w->level == LEVEL_WARP ? V_LANE_CONTEXT : V_CONTEXT;
+        declare_context_array(w, v);
       }
     }
 }
 
 // What stands between two barriers, or two warp functions.
-static void write_part(struct writer *w, const struct statement *s, const struct statement *end, bool tail,
-                       int list_end) {
+static void write_parallel_region(struct writer *w, const struct statement *s, const struct statement *end, bool tail,
+                                  int list_end) {
   bool returned = false; // some threads: what comes after is not for all
   for (const struct statement *at = s; at != end; at = at->next) {
     for (int i = 0; i < w->k->variable_count && returned; i++)
@@ -124,8 +127,8 @@ static void write_part(struct writer *w, const struct statement *s, const struct
       write_uniform_declaration(w, at);
     }
   }
-  choose_stored(w, s, end, list_end);
-  write_region(w, s, end, end == NULL && tail);
+  choose_context_arrays(w, s, end, list_end);
+  write_region_loop(w, s, end, end == NULL && tail);
 }
 
 void write_list(struct writer *w, const struct statement *s, bool tail, int list_end) {
@@ -133,7 +136,7 @@ void write_list(struct writer *w, const struct statement *s, bool tail, int list
     write_list(w, s->child, tail, list_end);
     return;
   }
-  while (s && w->failed == NULL) {
+  while (s && w->failed == NOT_REFUSED) {
     if (s->uniform) {
       move_to(w, w->k->t->all[s->at.begin].p, false);
       write_range(w, s->at);
@@ -150,10 +153,10 @@ void write_list(struct writer *w, const struct statement *s, bool tail, int list
     for (; end && !is_once(w, end, tail); end = end->next)
       warp |= end->warp;
     if (warp) {
-      choose_stored(w, s, end, list_end);
+      choose_context_arrays(w, s, end, list_end);
       write_warps(w, (struct statement *)s, end, end == NULL && tail, list_end);
     } else {
-      write_part(w, s, end, tail, list_end);
+      write_parallel_region(w, s, end, tail, list_end);
     }
     s = end;
   }
@@ -220,11 +223,11 @@ static void write_own_parameters(struct writer *w) {
     if (!v->parameter || v->class == V_UNIFORM)
       continue;
     if (!kernel_plain_type(k, v))
-      w->failed = "a parameter that cannot be kept for each thread";
+      w->failed = REFUSED_PARAMETER_CONTEXT;
     append_string(w->out, "decltype(");
     write_name(w, v->name, ") ");
     write_name(w, v->name, "_cudasim[::cudasim::MOST_THREADS]; ");
-    w->stored_bytes += 16;
+    w->context_bytes += 16;
     any = true;
   }
   if (!any)
@@ -234,7 +237,7 @@ static void write_own_parameters(struct writer *w) {
     struct variable *v = &k->variables[i];
     if (!v->parameter || v->class == V_UNIFORM)
       continue;
-    v->class = V_STORED;
+    v->class = V_CONTEXT;
     write_name(w, v->name, "_cudasim[cudasim_t] = ");
     write_name(w, v->name, "; ");
   }
@@ -277,16 +280,16 @@ void write_shape(const struct writer *w) {
   append_string(w->out, "const unsigned int cudasim_base = ");
   write_origin(w);
   append_string(w->out, ", cudasim_height = blockDim.y, cudasim_depth = blockDim.z; const int cudasim_width = (int)");
-  append_string(w->out, w->joins ? "(blockDim.x * cudasim_coarsened.taken)" : "blockDim.x");
+  append_string(w->out, w->coarsened ? "(blockDim.x * cudasim_coarsened.taken)" : "blockDim.x");
   append_string(w->out, ", cudasim_first = (int)cudasim_base, cudasim_end = cudasim_first + cudasim_width; ");
 }
 
 static void write_whole(struct writer *w) {
   struct kernel *k = w->k;
-  const bool always = w->program || w->told;
+  const bool always = w->program || w->instrumented;
   append_string(w->out, always ? "\nif (::cudasim::whole_block(" : "\n#if CUDASIM_SPLIT\nif (::cudasim::whole_block(");
   write_origin(w);
-  if (w->joins)
+  if (w->coarsened)
     write_width(w);
   append_string(w->out, ")");
   write_agreement(w);
@@ -295,8 +298,8 @@ static void write_whole(struct writer *w) {
   append_string(w->out, ") __attribute__((noinline)) -> void {");
   write_silence(w);
   write_shape(w);
-  append_string(w->out, w->told ? "const bool cudasim_backwards = ::cudasim::backwards(); " : "");
-  if (k->numbered)
+  append_string(w->out, w->instrumented ? "const bool cudasim_backwards = ::cudasim::backwards(); " : "");
+  if (k->reads_thread_index)
     append_string(w->out, "alignas(cudasim_index) char cudasim_room[sizeof(cudasim_index)]; "
                           "cudasim_thread = reinterpret_cast<cudasim_index *>(cudasim_room); ");
   append_string(w->out, "{ ");
@@ -344,8 +347,8 @@ static bool find_kernel(const struct tokens *t, int i, struct kernel *k) {
 }
 
 // The kernel as one whose warp functions and calls of functions that wait are statements of their own. `text` is the other one's.
-static bool take_apart(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *text) {
-  if (!kernel_flatten(t, k, in, program, text))
+static bool normalize(struct tokens *t, struct kernel *k, const struct text *in, bool program, struct text *text) {
+  if (!kernel_normalize(t, k, in, program, text))
     return false;
   const int name = k->name, from = tokens_add(t, text), open = from + 2;
   const struct range template_parameters = k->template_parameters;
@@ -356,27 +359,34 @@ static bool take_apart(struct tokens *t, struct kernel *k, const struct text *in
   return kernel_parse(k);
 }
 
+const char *refusal_text(enum refusal why) {
+#define REFUSAL_TEXT(name, text) [name] = text,
+  static const char *const texts[] = {[NOT_REFUSED] = "", REFUSALS(REFUSAL_TEXT)};
+#undef REFUSAL_TEXT
+  return texts[why];
+}
+
 // The kernel's loops, to `version`.
-static bool split_kernel(struct tokens *t, struct kernel *k, struct writer *w) {
+static bool form_regions(struct tokens *t, struct kernel *k, struct writer *w) {
   struct text flat = {0}; // stays: tokens point into it
   bool good = kernel_parse(k);
-  if (good && !kernel_is_flat(k)) {
-    good = take_apart(t, k, w->in, w->program, &flat);
+  if (good && !kernel_is_normal(k)) {
+    good = normalize(t, k, w->in, w->program, &flat);
     w->in = &flat;
     w->marked = true;
     w->spot = (struct spot){.line = 1};
   }
   if (!good || !kernel_classify(k))
     return false;
-  w->joins = kernel_joins(k);
+  w->coarsened = kernel_can_coarsen(k);
   write_whole(w);
-  k->why_not =
-      w->told && k->numbered ? "a function that asks for its thread, which it would take for a constant" : w->failed;
-  if (w->joins && w->stored_bytes > 0) // there is room for a block's threads
-    k->why_not = "a variable that is kept for each thread of blocks side by side";
-  if (!k->top->barrier && !k->top->warp && !w->guarded && !w->joins) // the loop of cudasim_launch.h does as well
-    k->why_not = "no barrier";
-  return k->why_not == NULL;
+  k->why_not = w->instrumented && k->reads_thread_index ? REFUSED_THREAD_QUERY : w->failed;
+  if (w->coarsened && w->context_bytes > 0) // there is room for a block's threads
+    k->why_not = REFUSED_COARSENED_CONTEXT;
+  if (!k->top->barrier && !k->top->warp && !w->range_split &&
+      !w->coarsened) // the loop of cudasim_launch.h does as well
+    k->why_not = REFUSED_NOTHING_GAINED;
+  return k->why_not == NOT_REFUSED;
 }
 
 // Of a program after the preprocessor the second stands in files to be inspected (include/cudasim_abi.h).
@@ -385,7 +395,7 @@ static bool is_kernels_word(const struct tokens *t, int i, bool program) {
                  : token_is(t, i, "__global__");
 }
 
-void split_kernels(const struct text *in, struct text *out, bool program, bool told) {
+void write_work_item_loops(const struct text *in, struct text *out, bool program, bool instrumented) {
   struct tokens t = {0};
   size_t written = 0;
   struct spot spot = {.line = 1};
@@ -397,12 +407,12 @@ void split_kernels(const struct text *in, struct text *out, bool program, bool t
       continue;
     struct text version = {0};
     const struct writer before = {
-        .k = &k, .out = &version, .in = in, .program = program, .told = told, .marked = program, .spot = spot};
+        .k = &k, .out = &version, .in = in, .program = program, .instrumented = instrumented, .marked = program, .spot = spot};
     struct writer w = before;
     const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);
     append(&version, "", 0);
     spot = w.spot = spot_of(&before, (size_t)(t.all[i].p - in->bytes));
-    if (split_kernel(&t, &k, &w)) {
+    if (form_regions(&t, &k, &w)) {
       w.in = in;
       w.marked = program;
       w.spot = spot;
@@ -415,9 +425,9 @@ void split_kernels(const struct text *in, struct text *out, bool program, bool t
       const struct token *at = k.why_token > 0 && k.why_token < t.main_count ? &t.all[k.why_token] : &t.all[k.name];
       const int line = (int)spot_of(&before, (size_t)(at->p - in->bytes)).line;
       fprintf(stderr, "%d: %.*s: %s", line, t.all[k.name].length, t.all[k.name].p,
-              k.why_not ? k.why_not
-              : w.joins ? "joined"
-                        : "split");
+              k.why_not     ? refusal_text(k.why_not)
+              : w.coarsened ? "joined"
+                            : "split");
       fprintf(stderr, k.why_token > 0 ? ": %.*s\n" : "\n", t.all[k.why_token].length, t.all[k.why_token].p);
     }
     free(version.bytes);
