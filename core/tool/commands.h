@@ -1,6 +1,6 @@
 // The subcommands of ./ferry and what they share.
-#ifndef GRADER_COMMANDS_H
-#define GRADER_COMMANDS_H
+#ifndef TOOL_COMMANDS_H
+#define TOOL_COMMANDS_H
 
 #include "tool/compile/files.h"
 #include "tool/print/style.h"

@@ -1,6 +1,6 @@
 // What `ferry run` and `ferry watch` share.
-#ifndef GRADER_RUN_H
-#define GRADER_RUN_H
+#ifndef TOOL_RUN_H
+#define TOOL_RUN_H
 
 #include "tool/commands.h"
 

@@ -11,7 +11,7 @@
 #include "registry.h"
 #include "symbols.h"
 #include "tools_root.h"
-#include "unseen.h"
+#include "forbidden.h"
 #include "worker.h"
 #include <errno.h>
 #include <fcntl.h>

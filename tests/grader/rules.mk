@@ -15,7 +15,7 @@ SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 SCALE_C := $(addprefix core/tool/scale/scale_,model.c events.c buckets.c hardware.c published.c)
 SCALE_TEST_C := tests/core/tool/test_scale.c
 JSON_C := core/tool/print/json.c tests/core/tool/test_json.c
-UNSEEN_C := $(addprefix tests/grader/,symbols.c unseen.c unseen_arrays.c test_unseen.c) core/sim/compile/c_tokens.c
+FORBIDDEN_C := $(addprefix tests/grader/,symbols.c forbidden.c forbidden_arrays.c test_forbidden.c) core/sim/compile/c_tokens.c
 CHILD_TEST_C := tests/grader/wire.c tests/grader/test_child.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=
@@ -40,9 +40,9 @@ SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
 SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
 SCALE_OBJ := $(patsubst %.c,$(B)/%.o,$(SCALE_C) $(SCALE_TEST_C))
 JSON_OBJ := $(JSON_C:%.c=$(B)/%.o)
-UNSEEN_OBJ := $(UNSEEN_C:%.c=$(B)/%.o)
+FORBIDDEN_OBJ := $(FORBIDDEN_C:%.c=$(B)/%.o)
 CHILD_TEST_OBJ := $(CHILD_TEST_C:%.c=$(B)/%.o)
-GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ) $(UNSEEN_OBJ) $(CHILD_TEST_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
+GRADER_OBJ := $(sort $(FERRY_OBJ) $(SANDBOX_OBJ) $(SCALE_OBJ) $(JSON_OBJ) $(FORBIDDEN_OBJ) $(CHILD_TEST_OBJ)) $(patsubst %.c,$(B)/%.o,$(GRADER_CHILD) $(DRIVER_C) $(REPLIES_C)) $(SANDBOX_TEST:%=%.o)
 GRADER_CU_OBJ := $(GRADER_CU:%.cu=$(B)/sim/%.o)
 
 $(GRADER_OBJ) $(GRADER_CU_OBJ): private CPPFLAGS += -Itests/grader -I$(B)/include
@@ -57,12 +57,12 @@ $(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_MODEL) -lcmocka -lm
 
-tests: $(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child
+tests: $(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_forbidden $(B)/tests/grader/test_child
 $(B)/tests/core/tool/test_scale: $(SCALE_OBJ)
 $(B)/tests/core/tool/test_json: $(JSON_OBJ) $(B)/core/base/json_scan.o
-$(B)/tests/grader/test_unseen: $(UNSEEN_OBJ)
+$(B)/tests/grader/test_forbidden: $(FORBIDDEN_OBJ)
 $(B)/tests/grader/test_child: $(CHILD_TEST_OBJ)
-$(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_unseen $(B)/tests/grader/test_child: $(B)/stamp/link $(B)/stamp/grader
+$(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_forbidden $(B)/tests/grader/test_child: $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
 	$(Q)$(CC) -o $@ $(LDFLAGS) $(filter %.o,$^) -lcmocka -lm
 

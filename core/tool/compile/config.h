@@ -1,6 +1,6 @@
 // Where things are and what compiles them: what the Makefile knew when it built ./ferry.
-#ifndef GRADER_CONFIG_H
-#define GRADER_CONFIG_H
+#ifndef TOOL_CONFIG_H
+#define TOOL_CONFIG_H
 
 #include "grader_config.h" // generated: CONFIG_CC, CONFIG_CXX, CONFIG_NVCC, CONFIG_ROOT, CONFIG_BUILD, CONFIG_LINK, ...
 

@@ -1,6 +1,6 @@
 // What a compiler says of an answer, as its writer wants it.
-#ifndef GRADER_DIAGNOSTICS_H
-#define GRADER_DIAGNOSTICS_H
+#ifndef TOOL_DIAGNOSTICS_H
+#define TOOL_DIAGNOSTICS_H
 
 #include <stddef.h>
 

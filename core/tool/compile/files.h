@@ -1,6 +1,6 @@
 // Whole files, and where the repository's are.
-#ifndef GRADER_FILES_H
-#define GRADER_FILES_H
+#ifndef TOOL_FILES_H
+#define TOOL_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // Whether answers run on a real GPU.
-#ifndef GRADER_GPU_H
-#define GRADER_GPU_H
+#ifndef TOOL_GPU_H
+#define TOOL_GPU_H
 
 #include <stdbool.h>
 

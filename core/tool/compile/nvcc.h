@@ -1,6 +1,6 @@
 // `ferry nvcc` and `ferry cuda`: nvcc's command line, and CUDA programs built for the simulated device with g++ alone.
-#ifndef GRADER_NVCC_H
-#define GRADER_NVCC_H
+#ifndef TOOL_NVCC_H
+#define TOOL_NVCC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // Reads JSON (RFC 8259) from any source, also a hostile one.
-#ifndef GRADER_JSON_H
-#define GRADER_JSON_H
+#ifndef TOOL_JSON_H
+#define TOOL_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // The lessons as files: their sections, and the command that shows one.
-#ifndef FERRY_GRADER_LESSON_H
-#define FERRY_GRADER_LESSON_H
+#ifndef TOOL_LESSON_H
+#define TOOL_LESSON_H
 
 #include <stdio.h>
 

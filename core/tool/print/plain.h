@@ -1,6 +1,6 @@
 // Text of a hostile program, made fit to be shown.
-#ifndef GRADER_PLAIN_H
-#define GRADER_PLAIN_H
+#ifndef TOOL_PLAIN_H
+#define TOOL_PLAIN_H
 
 #include <stddef.h>
 

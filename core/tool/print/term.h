@@ -1,6 +1,6 @@
 // Text on a terminal: how wide it is, and lines broken between words.
-#ifndef GRADER_TERM_H
-#define GRADER_TERM_H
+#ifndef TOOL_TERM_H
+#define TOOL_TERM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 //
 // Times are seconds, sizes bytes; nothing here keeps state, so that all functions may be called from any thread. None allocates
 // anything that outlives it but scale_buckets_*, whose result the caller frees.
-#ifndef GRADER_SCALE_H
-#define GRADER_SCALE_H
+#ifndef TOOL_SCALE_H
+#define TOOL_SCALE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // What `ferry scale` is asked for, read from its command line.
-#ifndef GRADER_SCALE_OPTIONS_H
-#define GRADER_SCALE_OPTIONS_H
+#ifndef TOOL_SCALE_OPTIONS_H
+#define TOOL_SCALE_OPTIONS_H
 
 #include "tool/scale/scale.h"
 

@@ -4,7 +4,7 @@
 // counts as known.
 #include "case.h"
 #include "sim/compile/c_tokens.h"
-#include "unseen.h"
+#include "forbidden.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +25,11 @@ typedef struct Name {
 
 enum { MOST_NAMES = 1024 };
 
-typedef struct Reader {
+typedef struct CodeReader {
   Token *tokens; // ends with three of length 0
   int count, depth, names;
   Name name[MOST_NAMES];
-} Reader;
+} CodeReader;
 
 static bool is(const Token *t, const char *text) {
   return (int)strlen(text) == t->length && memcmp(t->at, text, (size_t)t->length) == 0;
@@ -51,7 +51,7 @@ static bool is_any(const Token *t, const char *const *words) {
 }
 
 // Words and signs, without comments, literals and directives.
-static void read_tokens(Reader *r, const char *text) {
+static void read_tokens(CodeReader *r, const char *text) {
   struct c_lexer lexer = c_lexer_of(text, strlen(text));
   struct c_token t;
   int room = 0;
@@ -73,7 +73,7 @@ static void read_tokens(Reader *r, const char *text) {
 }
 
 // The token behind the bracket that closes the one at `open`.
-static int past_group(const Reader *r, int open) {
+static int past_group(const CodeReader *r, int open) {
   static const char *const opens[] = {"(", "[", "{", NULL}, *const closes[] = {")", "]", "}", NULL};
   int depth = 0, i = open;
   for (; i < r->count; i++) {
@@ -85,7 +85,7 @@ static int past_group(const Reader *r, int open) {
 }
 
 // Behind the statement that begins at i.
-static int past_statement(const Reader *r, int i) {
+static int past_statement(const CodeReader *r, int i) {
   static const char *const with_head[] = {"for", "while", "if", "switch", NULL};
   while (i < r->count && is_any(&r->tokens[i], with_head))
     i = past_group(r, i + 1);
@@ -98,7 +98,7 @@ static int past_statement(const Reader *r, int i) {
 
 // ---- what is known ----------------------------------------------------------------------------------------------------------
 
-static Name *find(Reader *r, const Token *t) {
+static Name *find(CodeReader *r, const Token *t) {
   for (int i = r->names - 1; i >= 0; i--)
     if (same(&r->name[i].token, t))
       return &r->name[i];
@@ -106,12 +106,12 @@ static Name *find(Reader *r, const Token *t) {
 }
 
 // Of a member, as of blockDim.x, the object before it counts.
-static bool is_member(const Reader *r, int i) {
+static bool is_member(const CodeReader *r, int i) {
   return i > 0 && (is(&r->tokens[i - 1], ".") || is(&r->tokens[i - 1], "->"));
 }
 
 // The first token from begin to before end that the compiler does not know, which is not `but`; NULL: there is none.
-static const Token *unknown_in(Reader *r, int begin, int end, const Token *but) {
+static const Token *unknown_in(CodeReader *r, int begin, int end, const Token *but) {
   static const char *const places[] = {"threadIdx", "blockIdx", "blockDim", "gridDim", NULL};
   for (int i = begin; i < end; i++) {
     const Token *t = &r->tokens[i];
@@ -137,21 +137,21 @@ static void set_unknown(Name *name, const Token *from) {
   name->from = *from;
 }
 
-static Name *declare(Reader *r, const Token *t, int until) {
+static Name *declare(CodeReader *r, const Token *t, int until) {
   if (r->names == MOST_NAMES)
     r->names--; // an answer of so many names at once: the last ones are not told apart
   r->name[r->names] = (Name){.token = *t, .depth = r->depth, .until = until};
   return &r->name[r->names++];
 }
 
-static void leave(Reader *r, int i) {
+static void leave(CodeReader *r, int i) {
   while (r->names > 0 &&
          (r->name[r->names - 1].until ? r->name[r->names - 1].until <= i : r->name[r->names - 1].depth > r->depth))
     r->names--;
 }
 
 // The end of an expression: a comma or semicolon outside of all brackets, or the bracket that closes what it stands in.
-static int expression_end(const Reader *r, int i, int end) {
+static int expression_end(const CodeReader *r, int i, int end) {
   static const char *const ends[] = {",", ";", ")", "]", "}", NULL}, *const opens[] = {"(", "[", "{", NULL};
   while (i < end && !is_any(&r->tokens[i], ends))
     i = is_any(&r->tokens[i], opens) ? past_group(r, i) : i + 1;
@@ -160,7 +160,7 @@ static int expression_end(const Reader *r, int i, int end) {
 
 // Whether a declaration begins at i: at least two names in a row, of which the first is no statement's. Then `first` is the first
 // name declared.
-static bool declaration(const Reader *r, int i, int *first, bool *shared) {
+static bool declaration(const CodeReader *r, int i, int *first, bool *shared) {
   static const char *const others[] = {"return",  "else",     "case",   "goto",  "delete", "new",     "using",
                                        "typedef", "template", "struct", "class", "enum",   "default", NULL};
   static const char *const behind[] = {"=", "[", ";", ",", "(", "{", ":", NULL};
@@ -189,7 +189,7 @@ static bool declaration(const Reader *r, int i, int *first, bool *shared) {
 }
 
 // `name [2][4] = expression, name...;` from `first`. Returns the token that ends it.
-static int declare_all(Reader *r, int first, int end, int until, bool shared) {
+static int declare_all(CodeReader *r, int first, int end, int until, bool shared) {
   int i = first;
   while (i < end && is_name(&r->tokens[i])) {
     Name *name = declare(r, &r->tokens[i], until);
@@ -206,7 +206,7 @@ static int declare_all(Reader *r, int first, int end, int until, bool shared) {
 
 // Whether the loop over `name` has an end that the compiler knows: one of the conditions that are to hold together compares the name
 // with what is known.
-static bool end_is_known(Reader *r, int begin, int end, const Token *name) {
+static bool end_is_known(CodeReader *r, int begin, int end, const Token *name) {
   for (int i = begin; i < end;) {
     int part = i;
     bool names_it = false, either = false;
@@ -222,7 +222,7 @@ static bool end_is_known(Reader *r, int begin, int end, const Token *name) {
 }
 
 // `name = ...` at i, or `name += ...`.
-static void read_assignment(Reader *r, int i) {
+static void read_assignment(CodeReader *r, int i) {
   static const char *const assigns[] = {"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", NULL};
   Name *name = is_member(r, i) ? NULL : find(r, &r->tokens[i]);
   const bool anew = is(&r->tokens[i + 1], "=");
@@ -233,14 +233,14 @@ static void read_assignment(Reader *r, int i) {
   set_unknown(name, from);
 }
 
-static int past_semicolon(const Reader *r, int i, int end) {
+static int past_semicolon(const CodeReader *r, int i, int end) {
   while (i < end && !is(&r->tokens[i], ";"))
     i++;
   return i < end ? i + 1 : end;
 }
 
 // Of a loop whose condition is from `condition` on.
-static void read_loop_variable(Reader *r, Name *name, int condition, int close) {
+static void read_loop_variable(CodeReader *r, Name *name, int condition, int close) {
   const int step = past_semicolon(r, condition, close);
   const Token *end = unknown_in(r, condition, step, &name->token);
   if (end && !end_is_known(r, condition, step, &name->token))
@@ -249,7 +249,7 @@ static void read_loop_variable(Reader *r, Name *name, int condition, int close) 
 }
 
 // for (int i = a; i < b; i += c), or without int: its variables, and whether they are known. Returns the bracket that ends the head.
-static int read_for(Reader *r, int i) {
+static int read_for(CodeReader *r, int i) {
   const int open = i + 1, close = past_group(r, open) - 1, until = past_statement(r, i);
   const int condition = past_semicolon(r, open, close), begin = r->names;
   int first;
@@ -269,7 +269,7 @@ static int read_for(Reader *r, int i) {
 
 // ---- functions --------------------------------------------------------------------------------------------------------------
 
-static char *say(Reader *r, const Token *array, const Token *index) {
+static char *say(CodeReader *r, const Token *array, const Token *index) {
   const Name *name = find(r, index);
   char *text, from[160] = "";
   if (name && name->unknown && name->from.length)
@@ -284,7 +284,7 @@ static char *say(Reader *r, const Token *array, const Token *index) {
 }
 
 // name[i][j] at i.
-static char *read_use(Reader *r, int i) {
+static char *read_use(CodeReader *r, int i) {
   const Name *name = is_member(r, i) ? NULL : find(r, &r->tokens[i]);
   for (int group = i + 1; name && name->array && is(&r->tokens[group], "["); group = past_group(r, group)) {
     const Token *index = unknown_in(r, group + 1, past_group(r, group) - 1, NULL);
@@ -295,7 +295,7 @@ static char *read_use(Reader *r, int i) {
 }
 
 // A function's parameters, of which a kernel's are not known; `open` is their bracket.
-static void declare_parameters(Reader *r, int open, int close, bool kernel, int until) {
+static void declare_parameters(CodeReader *r, int open, int close, bool kernel, int until) {
   for (int i = open + 1; i < close;) {
     const int end = expression_end(r, i, close);
     int last = -1;
@@ -310,7 +310,7 @@ static void declare_parameters(Reader *r, int open, int close, bool kernel, int 
 }
 
 // Whether a function of the device begins at i, with __global__ or __device__; then its parameters and its body.
-static bool function(const Reader *r, int i, int *open, int *body) {
+static bool function(const CodeReader *r, int i, int *open, int *body) {
   if (!is(&r->tokens[i], "__global__") && !is(&r->tokens[i], "__device__"))
     return false;
   for (; i < r->count && !is(&r->tokens[i], ";") && !is(&r->tokens[i], "=") && !is(&r->tokens[i], "{"); i++) {
@@ -326,7 +326,7 @@ static bool function(const Reader *r, int i, int *open, int *body) {
 }
 
 // Behind a bracket: of an if's or a loop's head, and not of a cast.
-static bool statement_begins(const Reader *r, int i) {
+static bool statement_begins(const CodeReader *r, int i) {
   static const char *const before[] = {"{", "}", ";", "else", "do", NULL};
   static const char *const with_head[] = {"for", "while", "if", "switch", "constexpr", NULL};
   if (is_any(&r->tokens[i - 1], before))
@@ -340,7 +340,7 @@ static bool statement_begins(const Reader *r, int i) {
   return open > 0 && is_any(&r->tokens[open - 1], with_head);
 }
 
-static char *read_body(Reader *r, int body) {
+static char *read_body(CodeReader *r, int body) {
   const int end = past_group(r, body);
   char *why = NULL;
   for (int i = body; i < end && !why; i++) {
@@ -366,7 +366,7 @@ static char *read_body(Reader *r, int body) {
 }
 
 char *unseen_in_registers(const char *source) {
-  Reader r = {0};
+  CodeReader r = {0};
   char *why = NULL;
   read_tokens(&r, source);
   for (int i = 0; i < r.count && !why; i++) {

@@ -1,6 +1,6 @@
 // What an answer to an open exercise must not have: the inspector, which scores it, could not see what that does.
-#ifndef GRADER_UNSEEN_H
-#define GRADER_UNSEEN_H
+#ifndef GRADER_FORBIDDEN_H
+#define GRADER_FORBIDDEN_H
 
 #include "exercise.h"
 
@@ -8,7 +8,7 @@
 // learner (malloc).
 char *unseen_in_source(const char *source);
 
-// In its kernels: arrays of a thread's own with an index that the compiler does not know (unseen_arrays.c). NULL or as above.
+// In its kernels: arrays of a thread's own with an index that the compiler does not know (forbidden_arrays.c). NULL or as above.
 char *unseen_in_registers(const char *source);
 
 // What g++ -fstack-usage wrote of the inspected answer: variables of a thread's own that no GPU has registers for. The exercise's own

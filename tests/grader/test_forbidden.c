@@ -5,7 +5,7 @@
 #include "registry.h"
 #include "symbols.h"
 #include "sim/compile/c_tokens.h"
-#include "unseen.h"
+#include "forbidden.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "unseen.h"
+#include "forbidden.h"
 #include "case.h"
 #include "sim/compile/c_tokens.h"
 #include <ctype.h>
