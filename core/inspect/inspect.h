@@ -163,7 +163,7 @@ struct launch {
   unsigned int threads;
   size_t dynamic_bytes;
   const struct sim_vector_clock *stamp; // what is ordered before it; NULL: everything
-  struct sync **syncs;           // sync.c
+  struct sync **syncs;                  // sync.c
   size_t sync_room;
   struct acquire_log *acquire_logs;
   struct clock_vector *rows; // vector_clock.c

@@ -34,7 +34,8 @@ static void forget_known(void) {
   atomic_store(&host_watches, count > 0 || atomic_load(&shares_memory));
 }
 
-void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_vector_clock *stamp) {
+void host_queued(const struct sim_region *region, bool writes, const void *caller,
+                 const struct sim_vector_clock *stamp) {
   if (stamp->unknown)
     return;
   pthread_mutex_lock(&lock);

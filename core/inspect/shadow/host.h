@@ -10,7 +10,8 @@
 struct sim_region;
 struct sim_vector_clock;
 extern atomic_bool host_watches; // a copy of host memory is pending, or kernels share memory with the host
-void host_queued(const struct sim_region *region, bool writes, const void *caller, const struct sim_vector_clock *stamp);
+void host_queued(const struct sim_region *region, bool writes, const void *caller,
+                 const struct sim_vector_clock *stamp);
 void host_begins_sharing(void);
 void host_access_watched(uint64_t address, size_t bytes, uint32_t pc, bool writes);
 static inline void host_access(uint64_t address, size_t bytes, uint32_t pc, bool writes) {

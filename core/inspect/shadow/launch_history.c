@@ -387,7 +387,8 @@ static bool extends(struct sim_region *region, uint64_t address, size_t bytes) {
 }
 
 // By the function with this stamp, or by the host in the state `knows`.
-static bool is_by(const struct history_entry *p, const struct sim_vector_clock *function, const struct sim_vector_clock *knows) {
+static bool is_by(const struct history_entry *p, const struct sim_vector_clock *function,
+                  const struct sim_vector_clock *knows) {
   return function ? p->submission == 0 && p->chain == function->component && p->number == function->time
                   : p->submission == knows->submission;
 }
@@ -412,7 +413,8 @@ static struct history_entry *host_entry(const struct sim_vector_clock *function,
 
 // An access of the host, or of a host function that a stream calls: checked against kernels that have run, and
 // recorded for those still to come.
-static void check_host_access(struct transfer t, const struct sim_vector_clock *function, const struct sim_vector_clock *knows) {
+static void check_host_access(struct transfer t, const struct sim_vector_clock *function,
+                              const struct sim_vector_clock *knows) {
   if (t.first_interval < race_now())
     each_shadow_word(&t.what.region, check_shadow_word, &t);
   const struct history_entry *p = host_entry(function, knows, &t.what);

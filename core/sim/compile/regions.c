@@ -406,8 +406,13 @@ void write_work_item_loops(const struct text *in, struct text *out, bool program
     if (t.all[i].kind != TOKEN_WORD || !is_kernels_word(&t, i, program) || !find_kernel(&t, i, &k))
       continue;
     struct text version = {0};
-    const struct writer before = {
-        .k = &k, .out = &version, .in = in, .program = program, .instrumented = instrumented, .marked = program, .spot = spot};
+    const struct writer before = {.k = &k,
+                                  .out = &version,
+                                  .in = in,
+                                  .program = program,
+                                  .instrumented = instrumented,
+                                  .marked = program,
+                                  .spot = spot};
     struct writer w = before;
     const size_t body = (size_t)(t.all[k.body.begin - 1].p + 1 - in->bytes);
     append(&version, "", 0);

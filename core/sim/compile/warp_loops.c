@@ -236,10 +236,11 @@ static void close_warps(const struct writer *w) {
   char label[100];
   snprintf(label, sizeof label, "\n} cudasim_warp_%d: __attribute__((unused)); ", w->warps);
   append_string(w->out, label);
-  append_string(w->out, w->instrumented ? "} }"
-                                : "cudasim_next = cudasim_to; if (cudasim_next == cudasim_end) { cudasim_next = "
-                                  "cudasim_first; if (++cudasim_y == cudasim_height) { cudasim_y = 0; cudasim_z++; } "
-                                  "} } }");
+  append_string(w->out, w->instrumented
+                            ? "} }"
+                            : "cudasim_next = cudasim_to; if (cudasim_next == cudasim_end) { cudasim_next = "
+                              "cudasim_first; if (++cudasim_y == cudasim_height) { cudasim_y = 0; cudasim_z++; } "
+                              "} } }");
 }
 
 void write_warps(struct writer *w, struct statement *first, const struct statement *end, bool last, int list_end) {
