@@ -358,7 +358,9 @@ __attribute__((noinline)) void lane_access(struct block_state *bs, uint64_t addr
 }
 
 void lane_elsewhere(struct block_state *bs, uint64_t address, unsigned bytes, uint32_t event) {
-  if (!bs->pending && is_near(bs, address))
+  // The stack of a thread may end next to dynamic shared memory.
+  const bool dynamic = address - (uintptr_t)bs->dynamic < bs->dynamic_bytes;
+  if (!bs->pending && !dynamic && is_near(bs, address))
     skip_event(bs, event);
   else
     lane_access(bs, address, bytes, event);

@@ -46,6 +46,15 @@ long=$(awk 'length($0) > 80' "$work/out" | head -n 1)
 [ -z "$long" ]
 result $? 'the report keeps to 80 columns' "$long"
 
+# ---- dynamic shared memory, wherever the system puts it: several times, since that is chance ----
+wrong=''
+for _ in 1 2 3 4 5 6; do
+  FERRY_SIM_GPU=a100 inspect dynamic --blocks 8 --no-registers
+  [ "$status" = 0 ] && [ -z "$(found)" ] || wrong="status $status: $(found | tr '\n' ' ')"
+done
+[ -z "$wrong" ]
+result $? 'no thread takes dynamic shared memory for its own stack' "$wrong"
+
 # ---- kernels of an included file ----
 at() { # NAME FILE: the line that is marked so
   grep -n "//@$1" "$kernels/$2" | cut -d : -f 1
