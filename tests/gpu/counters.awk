@@ -9,8 +9,8 @@ BEGIN {
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum|global store requests|requests_sectors_store;" \
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum|global load sectors|sectors_load;" \
     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum|global store sectors|sectors_store;" \
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum|shared load wavefronts|passes_load;" \
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum|shared store wavefronts|passes_store;" \
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum|shared load wavefronts|wavefronts_load;" \
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum|shared store wavefronts|wavefronts_store;" \
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum|float32 multiply-adds|fma;" \
     "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum|float32 thread instructions|fp32;" \
     "smsp__sass_thread_inst_executed_op_fp64_pred_on.sum|float64 thread instructions|fp64;" \
@@ -29,7 +29,7 @@ FNR == NR && /"type": "kernel"/ {
 }
 FNR == NR && /"type": "line"/ {
   kernel = field($0, "kernel")
-  split("sectors_load sectors_store passes_load passes_store", names, " ")
+  split("sectors_load sectors_store wavefronts_load wavefronts_store", names, " ")
   for (i in names) {
     requests = field($0, "requests_" names[i])
     counted[kernel, "requests_" names[i]] += requests

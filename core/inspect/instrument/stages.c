@@ -1,9 +1,11 @@
 // The stages of `./ferry inspect`, in order, from the command to the report (inspect_run_stages, at the end):
 //
-//   build      for each file (file_stages in build.c): translate kernel launches and compile to assembly, by the first of `attempts` that
-//              works; rewrite the assembly; assemble; redirect memcpy. Then link with build/libinspect.a, which is the rest of core/inspect.
-//   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record (runtime/record_writer.c), which
-//              is read (report/record_reader.c), its addresses resolved to source lines (report/locations.c).
+//   build      for each file (file_stages in build.c): translate kernel launches and compile to assembly, by the first of
+//              `attempts` that works; rewrite the assembly; assemble; redirect memcpy. Then link with build/libinspect.a, which
+//              is the rest of core/inspect.
+//   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record
+//              (runtime/record_writer.c), which is read (report/record_reader.c), its addresses resolved to source lines
+//              (report/locations.c).
 //   report     merge the findings of both runs, ask ptxas for registers, and show everything: terminal, JSON, HTML (report/).
 //
 // This is how a user's own program is built and run. For an answer to an exercise tests/grader/inspect_answer.c does both, in the sandbox.
