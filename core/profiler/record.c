@@ -5,6 +5,7 @@
 // A track is never freed: a thread may have found the flag set and write to it when the recording has just ended, and then
 // nobody reads that any more. A thread's first report to a new recording empties its track; when a thread ends, another may have
 // its track from the next recording on.
+// Over 500 lines: the tracks of all threads, and what each watcher writes to them.
 #include "base/error.h"
 #include "base/state.h"
 #include "graph/node.h"
