@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Ferry's build. `make help` lists the targets; everything that is built goes under build/.
 #
 # Variables for the command line:

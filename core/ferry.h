@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ferry: tensors, autograd, modules, devices and data parallelism in C, on CPU and CUDA.
 //
 // The one header for users of the library. Each include below documents its functions; core/README.md says where things

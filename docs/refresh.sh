@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # refresh.sh: renews the listings and outputs in README.md and docs/*.md. `docs/refresh.sh --help` says how.
 #
 # In a page, a marker stands on the line before a fenced block and says what the block holds:

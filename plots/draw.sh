@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Measures what is not measured yet, and draws the plots. `plots/draw.sh --help` says how.
 set -euo pipefail
 cd "$(dirname "$0")/.."

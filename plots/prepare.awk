@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Splits the TSV of one run of ./ferry bench into a file per benchmark and dtype, for gnuplot, and prints what is known
 # about the run as gnuplot assignments. Rows of simulated devices are dropped here: nothing after this sees them.
 # With -v kind=modelled those of devices that play a GPU are kept, and no others.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The benchmark program behind ./ferry bench, the plots made of its files, the comparison with PyTorch, and the program behind
 # ./ferry timeline.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One table in Markdown from a file of ./ferry bench. Each operation is held against the ceilings of the same file: how long
 # its arithmetic, or the bytes it must move, would take at best; the longer of the two limits it.
 #   awk -v table=ceilings|operations|training -f tables.awk FILE

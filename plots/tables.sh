@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # tables.sh NAME FILE: a table in Markdown from a result file.
 #   ceilings, operations, training   from a file of ./ferry bench on the CPU
 #   torch-default, torch-two, torch-tuned, torch-busy, torch-slow-down, torch-memory   from a file of make bench-torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One table in Markdown from a file of make bench-ranks.   awk -v part=training|all_reduce -f tables_ranks.awk FILE
 BEGIN {
   FS = "\t"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One table in Markdown from a file of make bench-torch.   awk -v row=default|two|tuned|onnx|busy|slow-down|memory -f tables_torch.awk FILE
 BEGIN {
   FS = "\t"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Draws the lessons' pictures of traces into docs/images: profiles of chapters 8, 14 and 16 on simulated devices, which the
 # pictures say. `plots/traces.sh --help` says how.
 set -euo pipefail

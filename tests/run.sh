@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Runs the test programs and the shell tests, and counts. `tests/run.sh --help` says how.
 #
 # A line `// run: NAME=VALUE ... [-- ARGUMENTS]` in a test's source (`# run:` in a shell test) is one run of it with

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # arch.sh NVCC ["80 90"]: prints nvcc's options for the compute capabilities given, else for the GPUs of this machine,
 # else for the lowest that this toolkit knows, as PTX, which any later GPU's driver compiles when it starts.
 set -eu

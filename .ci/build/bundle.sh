@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bundle.sh [DIR]: gathers into DIR (bundle/) what the build and the tests need besides a compiler and the CUDA toolkit, for a
 # machine that cannot install packages: headers and libraries (compressed, for this processor) and Fashion-MNIST.
 set -eu

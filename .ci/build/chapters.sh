@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # chapters.sh BUILD [--verbose] [ARGUMENT...]: runs the chapter programs in order, each with the arguments; stops at the first
 # failure. Each is a line with its device, time and result; what it printed stands in BUILD/run/NN.txt, and --verbose shows it
 # as well. A chapter on kernels (.cu) runs as nvcc built it where that is done and a GPU is there, else on simulated devices.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # cuda-check.sh PLUGIN: what the real CUDA build must be, beyond compiling without a warning: it exports one function,
 # and needs nothing from the program that loads it, nor a driver to be loaded.
 set -eu

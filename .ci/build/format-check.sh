@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # format-check.sh FILE...: names the files that clang-format would change; fails if there are any.
 set -eu
 changed=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Lists the targets of a makefile that carry a `## description`.
 BEGIN { print "Targets:" }
 match($0, /^[a-z-]+:[^#]*## /) {

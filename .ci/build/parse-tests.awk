@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Counts the results in one test program's output: cmocka's standard output, or TAP.
 #
 #   awk -f parse-tests.awk -v status=EXIT_STATUS -v limit=SECONDS -v crash=HOW OUTPUT

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # proto.sh FILE.proto FOLDER [BUNDLED]: writes the C for a .proto into FOLDER, by protoc-c; or copies it from the folder of
 # a bundle, where it was made from this very file.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # python_that_imports.sh MODULES: prints the path of a python3 that can `import MODULES`; fails where there is none.
 #
 # In this order: $PYTHON, the one of build/venv, python3, Debian's.

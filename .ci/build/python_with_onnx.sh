@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # python_with_onnx.sh [--venv]: prints the path of a python3 that has onnx and onnxruntime; fails where there is none.
 #
 # python_that_imports.sh says where it looks. --venv puts them into build/venv first, once, beside what is there

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # python_with_torch.sh [--venv]: prints the path of a python3 that has torch; fails where there is none.
 #
 # python_that_imports.sh says where it looks. --venv puts PyTorch from PyPI into build/venv first, once.

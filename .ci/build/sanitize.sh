@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # sanitize.sh address|thread COMMAND...: runs the tests with the sanitizers' settings for Ferry.
 set -eu
 kind=$1

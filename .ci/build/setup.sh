@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # setup.sh [--check]: makes sure that what Ferry is built from is installed. Does nothing, quickly, where all of it is
 # there. On Debian and Ubuntu it installs what is missing with apt; elsewhere it says what to install, and stops. With
 # --check it installs nothing: it says what Ferry cannot be built without, and what to type.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Reads ferry.h and the headers it includes; writes a header that wraps every public function in a macro which first
 # notes the caller's file and line:
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A gradient scaler goes through the same three stages for each optimizer between two updates: ready, unscaled, stepped.
 #include "amp/grad_scaler.h"
 #include "amp/impl.h"

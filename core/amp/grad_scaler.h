@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradient scaling: torch.amp.GradScaler. Gradients of half tensors are often too small for float16 and become zero; those
 // of a loss that is multiplied by a large number are not, and are divided by it again before the optimizer sees them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A gradient scaler's inside: for core/ only.
 #ifndef FERRY_AMP_IMPL_H
 #define FERRY_AMP_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What can be asked of a gradient scaler, and its state as a list of named numbers.
 #include "amp/grad_scaler.h"
 #include "amp/impl.h"

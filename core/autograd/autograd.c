@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a program asks of autograd: modes, gradients, hooks, backward.
 #include "autograd/autograd.h"
 #include "autograd/engine.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Automatic differentiation: torch.autograd.
 #ifndef FERRY_AUTOGRAD_AUTOGRAD_H
 #define FERRY_AUTOGRAD_AUTOGRAD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpointing as PyTorch's non-reentrant one does it: by what becomes of saved tensors.
 //
 // While the function runs in the forward, each tensor that a node would save is replaced by a holder, a number: the k-th of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradient checkpointing: torch.utils.checkpoint. A part of a model keeps its inputs alone for backward, and is run a second time
 // when backward comes to it: less memory for more work.
 #ifndef FERRY_AUTOGRAD_CHECKPOINT_H

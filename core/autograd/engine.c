@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Backward: walks the graph from the roots, the latest node first, and hands each gradient on.
 //
 // A node runs when all the nodes that send gradients to it have run: tasks.c counts them. Between two nodes lies

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One run of backward: for autograd/ only.
 #ifndef FERRY_AUTOGRAD_ENGINE_H
 #define FERRY_AUTOGRAD_ENGINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A function of the user's as a node of the graph.
 //
 // The node is made before forward runs, as the record of an op is: what forward saves is gathered in the call and goes into the node

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions of one's own in the graph: torch.autograd.Function. A forward and a backward, written with ops, with loops over
 // fy_data_ptr, or with kernels of one's own, become an op that autograd knows.
 #ifndef FERRY_AUTOGRAD_FUNCTION_H

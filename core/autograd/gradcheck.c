@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Backward against central differences, element by element.
 #include "autograd/autograd.h"
 #include "op/ops.h"

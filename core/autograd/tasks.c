@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which nodes a backward call runs, and in which order: the youngest of those that are ready first.
 #include "autograd/tasks.h"
 #include "base/small.h"

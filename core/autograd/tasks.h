@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tasks of one backward call: which nodes run, and in which order. For autograd/ only.
 #ifndef FERRY_AUTOGRAD_TASKS_H
 #define FERRY_AUTOGRAD_TASKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The gradients of the two nodes that views and in-place changes leave in the graph (graph/view.c explains them).
 #include "graph/view.h"
 #include "op/launch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Written aside, synced, renamed, and the directory synced: whoever opens the path sees the old file or the new one.
 #include "base/atomic_file.h"
 #include <errno.h>

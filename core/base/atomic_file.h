@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files that appear whole or not at all: for core/, tests and plots.
 #ifndef FERRY_BASE_ATOMIC_FILE_H
 #define FERRY_BASE_ATOMIC_FILE_H

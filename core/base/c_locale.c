@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The C locale, which always exists.
 #include "base/c_locale.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Numbers in files have a decimal point, whichever locale the program has chosen by setlocale.
 #ifndef FERRY_BASE_C_LOCALE_H
 #define FERRY_BASE_C_LOCALE_H

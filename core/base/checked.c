@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pages for the heads of tensors, and the handler that knows what was in them.
 #include "base/checked.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The checked mode (FERRY_CHECKED=1; answers and `ferry play` run in it): a tensor that is used after it was freed raises an error
 // which says where it was made and what freed it, in place of a crash or another tensor's values; and so does host code that reads or
 // writes behind a CPU tensor's last element. What is not written yet is NaN. Who writes before the first element ends the program when

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Traps are a chain of jump buffers per thread; raising jumps to the innermost.
 #include "base/error.h"
 #include "base/state.h"

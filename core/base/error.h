@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Errors: a user's mistake is raised, travels to the innermost trap, and becomes a value there.
 //
 //   FyError error;

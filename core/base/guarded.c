@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "base/guarded.h"
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that ends at a page which nobody may touch, and remembers whether something was written before it.
 #ifndef FERRY_BASE_GUARDED_H
 #define FERRY_BASE_GUARDED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "base/json_scan.h"
 #include <stdint.h>
 #include <string.h>

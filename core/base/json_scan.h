@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lexical part of JSON (RFC 8259): white space, strings, numbers. It raises nothing and takes no memory, so that ./ferry, which is not
 // linked with the library, has the same reader (core/tool/print/json.c) as the library (base/json_text.h).
 #ifndef FERRY_BASE_JSON_SCAN_H

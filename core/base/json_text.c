@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "base/json_text.h"
 #include "base/c_locale.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A strict reader of JSON text that takes no memory: strings are unescaped where they lie. For core/ and plots. What
 // does not say that it raises never does; what is malformed raises what fy_json_malformed does.
 #ifndef FERRY_BASE_JSON_TEXT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which options a caller named.
 #include "base/options.h"
 #include <string.h>

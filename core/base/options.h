@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Options whose default is not zero, for macros that take options as designated initializers.
 //
 // In a struct of options a field that is not named is zero, so that an option left out cannot be told from `.enabled = false` or

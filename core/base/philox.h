@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Philox4x32-10: a counter-based random generator (Salmon et al., 2011). Plain C, shared with the CUDA sources.
 //
 // A block of four random words is a pure function of a 64-bit seed and a 64-bit counter, so element i of a tensor can be

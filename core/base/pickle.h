@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Python pickles, written: for core/ and tests. A pickle is what pickle.load() reads; of its opcodes (protocol 2) these
 // functions write the few that dicts, lists, strings and numbers need.
 //

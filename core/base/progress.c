@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A line of progress. What is printed fits the terminal's width, since a line that wraps cannot be redrawn.
 #include "base/progress.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How far a long loop is: a bar on a terminal, plain lines elsewhere (tqdm).
 //
 //   FyProgress bar = fy_progress_begin("epoch 1/3", fy_loader_samples(loader), "samples");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which sanitizers this build has, for gcc and clang alike: FY_ASAN, FY_TSAN, and FY_SANITIZED for either.
 #ifndef FERRY_BASE_SANITIZED_H
 #define FERRY_BASE_SANITIZED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One stack of objects per thread; a scope is a mark on it.
 #include "base/scope.h"
 #include "base/checked.h"

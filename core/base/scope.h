@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Objects and the scopes that own them.
 //
 // Tensors, modules, optimizers, streams, events and lists are objects: counted references inside, and one reference that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The scope stack's inside: for base/ only.
 #ifndef FERRY_BASE_SCOPE_IMPL_H
 #define FERRY_BASE_SCOPE_IMPL_H

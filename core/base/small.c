@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The edges of the cache of small blocks: where it is empty, full, or its thread ends.
 #include "base/small.h"
 #include "base/sanitized.h"

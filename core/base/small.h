@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory of small objects (tensors, storages, nodes of the graph): freed blocks stay with the thread that freed them, so
 // that the next object of the size costs a few instructions, and the C library is not asked at all.
 #ifndef FERRY_BASE_SMALL_H

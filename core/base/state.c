@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One place that knows what belongs to a thread, so that traps and workers treat all of it alike.
 #include "base/state.h"
 #include "base/scope_impl.h"

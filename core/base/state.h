@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a trap restores and a worker thread inherits: for core/ only.
 //
 // base/ keeps the scopes and the grad mode of each thread. A room above that keeps more (device/: which device and streams are

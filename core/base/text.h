@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text that grows: for core/, tests and plots.
 #ifndef FERRY_BASE_TEXT_H
 #define FERRY_BASE_TEXT_H

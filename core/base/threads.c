@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parallel loops over a small pool of threads.
 //
 // The pool is our own rather than OpenMP's because of what happens on a busy machine: OpenMP's threads wait for each other

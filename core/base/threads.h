@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Work shared among the CPU's threads: for core/ only.
 #ifndef FERRY_BASE_THREADS_H
 #define FERRY_BASE_THREADS_H

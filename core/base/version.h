@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The version of these headers, by the rules of docs/api_stability.md. The build reads it from here for ferry.pc and `ferry --version`.
 //
 //   #if FERRY_VERSION >= FERRY_VERSION_NUMBER(1, 2, 0)

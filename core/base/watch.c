@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "base/watch.h"
 
 FyWatcher fy_watcher;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a profiler is told: for core/ only.
 //
 // Rooms report ranges of time (an op, a node of backward, a call of the CUDA runtime) where they happen. profiler/, above

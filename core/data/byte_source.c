@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plain files by read(2), gzip files by zlib's inflate, which checks their length and CRC.
 #include "data/byte_source.h"
 #include <errno.h>

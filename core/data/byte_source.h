@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes of a file, plain or gzip, read in order: for data/ only. What does not say that it raises never does.
 #ifndef FERRY_DATA_BYTE_SOURCE_H
 #define FERRY_DATA_BYTE_SOURCE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // datasets.CIFAR10 from its binary version: records of a label byte and 3,072 bytes of image, channels first.
 #include "data/byte_source.h"
 #include "data/data.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data sets read from files: torchvision.datasets. Any thread may call these.
 #ifndef FERRY_DATA_DATA_H
 #define FERRY_DATA_DATA_H

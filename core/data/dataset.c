@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data sets: what they have in common, tensors in memory, and parts of others.
 #include "data/dataset.h"
 #include "data/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data sets: torch.utils.data.Dataset and torchvision.datasets.
 //
 // A data set is an object of the scope that knows how many samples it has, the shape and dtype of one, and how to write

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where the files of a data set lie on this machine.
 #ifndef FERRY_DATA_FOLDERS_H
 #define FERRY_DATA_FOLDERS_H

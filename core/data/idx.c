@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // IDX: two zero bytes, a dtype code, the rank, one big-endian uint32 per dimension, then the elements, big-endian.
 #include "data/byte_source.h"
 #include "data/data.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of data/ share: for core/ only.
 #ifndef FERRY_DATA_IMPL_H
 #define FERRY_DATA_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DataLoader: what an epoch consists of, and its batches in order.
 #include "data/loader_impl.h"
 #include "base/watch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batches of a data set: torch.utils.data.DataLoader, with threads as workers.
 //
 //   FyDataLoader *loader = fy_data_loader(train, .batch_size = 64, .shuffle = true, .num_workers = 2);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loader's inside: for loader.c and worker.c only.
 //
 // An epoch's batches go through a ring of slots. The consumer sets a slot up (its tensors are made by the consumer, so that

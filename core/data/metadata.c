@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // __metadata__: texts by name, in the order in which they were set, with a hash table of their places beside them.
 #include "base/c_locale.h"
 #include "base/json_text.h"

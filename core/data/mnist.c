@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // datasets.FashionMNIST and datasets.MNIST: four IDX files each, of the same names and shapes.
 #include "data/data.h"
 #include "data/folders.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The prefetcher, and the loop over batches that stands on it or on the loader alone.
 #include "base/scope_impl.h"
 #include "data/loader_impl.h"

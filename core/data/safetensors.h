@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors in files, by name: the safetensors format. No code is ever read from a file. Any thread may call these, on
 // metadata and lists of its own.
 #ifndef FERRY_DATA_SAFETENSORS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the reader and the writer of safetensors agree on: for data/ only.
 #ifndef FERRY_DATA_SAFETENSORS_IMPL_H
 #define FERRY_DATA_SAFETENSORS_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading safetensors files, which may be hostile: everything is checked before memory is taken for a tensor, and what is
 // taken before is bounded by the header's own size.
 #include "base/json_text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing safetensors files.
 #include "base/atomic_file.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Samplers: the order of an epoch, from its seed.
 #include "data/impl.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Made-up images: each class is a smooth pattern, which a sample shows shifted, fainter or stronger, and under noise.
 #include "data/impl.h"
 #include <math.h>

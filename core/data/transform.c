@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transforms as a list of steps. Crops and flips only move a window over the image; the pixels are touched once, where the
 // numbers change (ToTensor, Normalize) or at the end.
 #include "data/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transforms of images: torchvision.transforms. Applied per sample by the data loader's workers, straight into the batch.
 //
 // A transform is an object of the scope, and does not change after it was made: any number of threads may use it.

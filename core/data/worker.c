@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loader's threads: each takes the next batch that is set up, and makes its samples.
 #include "base/state.h"
 #include "data/loader_impl.h"

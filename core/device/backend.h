@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The seam between Ferry and a CUDA runtime: a table of functions that a backend fills in.
 //
 // There is one source of it, cuda_backend.cu, written against cudart and cuBLAS. It is built twice: into the library,

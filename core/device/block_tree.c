@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "device/block_tree.h"
 
 static bool before(const FyBlock *a, const FyBlock *b) {

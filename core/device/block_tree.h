@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Free blocks in PyTorch's order (stream, size, address), as a treap: a search tree by that order and a heap by random
 // numbers, which keeps it shallow without any balancing code. For core/device/ only.
 #ifndef FERRY_DEVICE_BLOCK_TREE_H

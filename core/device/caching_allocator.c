@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory by the rules of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp).
 //
 // cudaMalloc and cudaFree wait for the device, so memory is taken in segments and kept. A segment is cut into blocks; a

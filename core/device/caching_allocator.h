@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of the caching allocator share: for caching_*.c only.
 #ifndef FERRY_DEVICE_CACHING_ALLOCATOR_H
 #define FERRY_DEVICE_CACHING_ALLOCATOR_H

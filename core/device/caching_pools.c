@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Private pools: the memory of CUDA graphs, apart from everybody else's. A graph's kernels have addresses written into them, so
 // what they work on may be given to nobody while the graph can be replayed, not even after its tensors are dead.
 //

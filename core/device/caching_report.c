@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the caching allocator holds, for people: statistics, blocks, the text of running out of memory.
 #include "device/caching_allocator.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks of device memory that further streams use (fy_record_stream). When such a block is freed, each of them gets a mark
 // (an event) at the end of what it has to do; the block is free when all marks have passed.
 #include "device/caching_allocator.h"

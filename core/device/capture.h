@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Captures as other files of core/ see them.
 #ifndef FERRY_DEVICE_CAPTURE_H
 #define FERRY_DEVICE_CAPTURE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes from one place to another: host, device, another device.
 #include "device/impl.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How often something crossed the bus, was launched or waited for. Tests and lessons read it.
 #include "device/capture.h"
 #include "device/impl.h"

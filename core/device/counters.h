@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What was done with CUDA devices, counted: copies and their bytes, kernels, waits. Unlike times, counts are the same on a
 // simulated device and on a GPU. PyTorch shows such numbers only in a profile (torch.profiler) or as warnings
 // (torch.cuda.set_sync_debug_mode).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of functions over cudart and cuBLAS: built against the simulator, and by nvcc for real GPUs (backend.h).
 // Over 500 lines: the table of one backend, a function for each entry.
 #include "device/backend.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Captures and graphs. Where captured code allocates is the caching allocator's business (caching_pools.c).
 #include "device/capture.h"
 #include "device/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CUDA graphs: torch.cuda.CUDAGraph, torch.cuda.graph.
 //
 // A capture writes down what a block of code queues on a stream, without running it: kernels with their arguments, copies,

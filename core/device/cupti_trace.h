@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a real GPU did, and when, told by NVIDIA's CUPTI: FyBackend.trace of the plugin. For cuda_backend.cu, and for a test
 // that stands functions of its own in CUPTI's place, in C and C++.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Devices: their names, which one is current, what they are.
 #include "device/impl.h"
 #include <ctype.h>

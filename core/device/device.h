@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Devices, streams and events: torch.device, torch.cuda.
 //
 // Any thread may call these. What is current (device, streams, guards) is the calling thread's own; a stream may be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Events: marks in a stream that others wait for, and that measure time between them.
 #include "device/impl.h"
 #include <pthread.h>

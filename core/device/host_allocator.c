@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Host memory of CPU tensors. A page that is new to the process costs more than the work done on it (1.7 us for 4 KiB), so
 // freed blocks are kept: small ones by the thread that freed them, without a lock, the others for all threads.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of this folder share: for core/device/ only.
 #ifndef FERRY_DEVICE_IMPL_H
 #define FERRY_DEVICE_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the allocators hold, for people and programs.
 #include "device/impl.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the allocators hold: torch.cuda.memory_allocated and its family.
 //
 // CUDA memory comes from a caching allocator with PyTorch's rules (block sizes, splitting, streams); host memory of CPU

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the allocators did: a ring of events for each device and one for the CPU.
 #include "device/impl.h"
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Page-locked host memory, which a device copies from and to on its own. Locking pages is slow and the amount is limited, so
 // blocks are kept: powers of two, never split, as in PyTorch (ATen/core/CachingHostAllocator.h).
 //

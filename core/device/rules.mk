@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libferry-cuda.so: the CUDA sources compiled by nvcc against NVIDIA's toolkit. Programs load it when they start, if
 # there is a driver, so they run without one. It does not depend on CC; sanitized builds do without it.
 

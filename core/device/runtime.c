@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which CUDA runtime this process uses, decided once, when a CUDA function is first called.
 #include "device/impl.h"
 #include <dlfcn.h>

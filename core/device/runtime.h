@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The chosen CUDA runtime, the allocators on it and what each thread has made current: for core/ only.
 #ifndef FERRY_DEVICE_RUNTIME_H
 #define FERRY_DEVICE_RUNTIME_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The file of fy_memory_snapshot: a pickle with the keys that torch.cuda.memory._snapshot() has
 // (torch/csrc/cuda/Module.cpp), which is what PyTorch's viewers read.
 #include "base/pickle.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams: queues of work on a device. The CPU has one too, on which everything is done already.
 #include "device/impl.h"
 #include <pthread.h>

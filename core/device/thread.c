@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each thread has made current: device, streams, cuBLAS handles, and the guards that will put them back.
 #include "base/state.h"
 #include "device/capture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A backend whose calls a profiler sees: each is a range by CUDA's name for it (base/watch.h).
 //
 // It stands before the chosen backend from the start. When nobody listens a call costs one test and one jump more, beside

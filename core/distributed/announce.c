@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Announcements: before a collective, each rank tells each other what it calls, with the data where they are short. So the
 // ranks know of each other's mistakes, wait without spinning, and find out who does not come.
 #include "distributed/impl.h"

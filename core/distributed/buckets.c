@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which gradients share a bucket: PyTorch's rule.
 #include "distributed/reducer.h"
 #include <stdlib.h>

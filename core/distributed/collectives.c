@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The public calls: what they check, and how a call becomes work.
 #include "distributed/shared.h"
 #include "autograd/autograd.h"

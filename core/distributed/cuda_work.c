@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Work on CUDA tensors: NCCL on a stream of the group's own. The ranks tell each other first what they call, by the engine, as
 // PyTorch does with TORCH_DISTRIBUTED_DEBUG=DETAIL.
 #include "distributed/impl.h"

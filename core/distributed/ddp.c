@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DistributedDataParallel: the module around the module.
 #include "distributed/ddp.h"
 #include "base/state.h"

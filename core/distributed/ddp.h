@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One model on many processes: torch.nn.parallel.DistributedDataParallel and torch.utils.data.DistributedSampler.
 //
 //   fy_init_process_group(NULL);

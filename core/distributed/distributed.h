@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One program as several processes that work together: torch.distributed.
 //
 //   fy_init_process_group("mpi");                       // in every process ("rank"), first

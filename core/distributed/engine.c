@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The engine: one queue of collectives for all groups, in the order of the calls, and the messages beside it. Whoever waits
 // drives it, and while nobody does, a thread.
 #include "base/watch.h"

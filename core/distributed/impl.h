@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of distributed/ share: for core/ only.
 //
 // Work on CPU tensors, and the checks of work on CUDA tensors, go through one engine (engine.c): a queue of collectives, which

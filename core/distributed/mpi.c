@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finding MPI: libferry-mpi.so is opened when a process group of several ranks begins.
 #include "distributed/mpi_table.h"
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // libferry-mpi.so: the table of functions over MPI, compiled by mpicc where there is one (rules.mk).
 #include "distributed/mpi_table.h"
 #include "distributed/reduce.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What core/distributed asks of MPI: a table that libferry-mpi.so fills in (mpi_plugin.c). The library does not link MPI
 // itself, so that programs build and run on machines without it.
 //

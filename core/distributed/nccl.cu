@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of functions over NCCL: built against the simulator's, and by nvcc against NVIDIA's header where there is one. The
 // library itself is opened when a group first needs it, so that programs run without.
 #include "device/backend.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What core/distributed asks of NCCL: part of the CUDA backend's table (device/backend.h), over NVIDIA's library, which is
 // opened when it is first used, or the simulator's. Functions return 0 or an ncclResult_t, and work on the current device.
 #ifndef FERRY_DISTRIBUTED_NCCL_TABLE_H

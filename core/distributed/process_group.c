@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The process group: how a process learns its rank, groups of some ranks, and the end.
 #include "distributed/impl.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions on the host, element by element.
 #include "distributed/reduce.h"
 #include "tensor/dtype.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions on the host: what MPI has no type for, and what is so short that the ranks send it whole. For core/distributed.
 #ifndef FERRY_DISTRIBUTED_REDUCE_H
 #define FERRY_DISTRIBUTED_REDUCE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hooks, buckets, and when they are sent. Each parameter has a hook that runs when its gradient has been added to; the
 // last one of an iteration waits for all buckets, so that after backward the gradients are the averages.
 #include "distributed/reducer.h"

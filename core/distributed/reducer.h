@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reducer of DistributedDataParallel: gradients in buckets, averaged over the ranks while backward goes on. For
 // core/distributed only.
 #ifndef FERRY_DISTRIBUTED_REDUCER_H

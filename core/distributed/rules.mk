@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libferry-mpi.so: what core/distributed asks of MPI, compiled by mpicc where there is one. Programs open it when they begin a
 # process group of several ranks, so they build and run without it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What work does when the ranks agree: collectives by MPI, or here where the data came with the announcements; messages piece
 // by piece.
 #include "distributed/impl.h"

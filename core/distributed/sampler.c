@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DistributedSampler: which samples of an epoch are this rank's.
 #include "distributed/ddp.h"
 #include "distributed/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions in memory that all ranks of a host map.
 #include "distributed/shared.h"
 #include "distributed/reduce.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that the ranks of a group on one host all see, in which they add up their tensors themselves. For core/distributed only.
 //
 // Each rank has a segment of its own, which the others map too. A tensor in it is reduced in two steps: when all ranks have

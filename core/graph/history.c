@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tensor's history: edges, accumulators of leaves, hooks.
 #include "graph/history.h"
 #include "graph/view.h"

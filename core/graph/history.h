@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tensor's history: which op made it, and who wants to know of its gradient. For core/ only.
 //
 // This is the one place that knows. Nothing else reads the fields requires_grad, grad_fn, output_index and hooks of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes: how they are made and freed.
 #include "graph/node.h"
 #include "base/small.h"

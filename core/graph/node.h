@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A node of the graph that backward walks: for core/ only.
 //
 // A forward call that needs gradients leaves a node behind. Its outputs point at it (tensor->grad_fn), and it points at

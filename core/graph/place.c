@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradients that are written where they are to stay.
 #include "graph/place.h"
 

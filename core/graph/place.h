@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Places for gradients: a leaf may have a tensor that is to become its .grad, a view of a bucket that processes share for
 // instance. Where a leaf has no .grad yet, the op that makes its gradient writes it there at once, if it can, and else it is
 // copied there. For core/ only.

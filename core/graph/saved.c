@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors that backward will need, and the check that nobody changed them since.
 #include "base/state.h"
 #include "graph/history.h"

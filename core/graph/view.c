@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views and in-place changes.
 //
 // A view is a tensor that shares the memory of another, its base: row 0 of a matrix, its transpose, a reshape of it. When

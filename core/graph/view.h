@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views and in-place changes in the graph; view.c begins with an explanation. For core/ only.
 #ifndef FERRY_GRAPH_VIEW_H
 #define FERRY_GRAPH_VIEW_H

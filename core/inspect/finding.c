@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The list of findings. Each pair of program locations is one finding: how often it occurred, and the threads of its
 // first occurrence.
 #include <stdarg.h>

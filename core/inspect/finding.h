@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Findings: what is wrong with a program (finding.c).
 #ifndef INSPECT_FINDING_H
 #define INSPECT_FINDING_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the parts of the inspector share that are linked into an instrumented program. A block is instrumented while
 // its thread holds the inspector's lock (inspect_hold), so one thread at a time uses everything here but the first
 // test of each callback.

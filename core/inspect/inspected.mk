@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The library's own kernels, instrumented for tests/core/inspect/test_library.sh: compiled as `./ferry inspect` compiles a file (the flags
 # and their reasons: core/sim/compile/kernel_flags.h; instrument/pad_arrays.c adds redzones), and linked with the test of every op and
 # with a program of typical sizes. Only g++: clang instruments after optimization.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The instruction mix of each basic block, from the file that FERRY_INSPECT_MIX names: ./ferry inspect reads it from
 // the machine code.
 #include <stdio.h>

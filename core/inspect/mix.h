@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The instruction mix of a basic block (mix.c).
 #ifndef INSPECT_MIX_H
 #define INSPECT_MIX_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Symbols and segments of the running program: its load address, its shared arrays (thread-local variables), its
 // other variables.
 #include <elf.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Symbols and segments of the running program (program.c).
 #ifndef INSPECT_PROGRAM_H
 #define INSPECT_PROGRAM_H

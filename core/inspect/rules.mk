@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # build/libinspect.a: what `./ferry inspect` links a kernel's file with (core/inspect). It defines what the compiler's
 # instrumentation calls, so it is no part of the library, and sanitized builds do without it.
 

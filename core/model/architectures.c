@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The architectures of the GPUs in gpus.c, which says where numbers are from.
 #include "model/sources.h"
 

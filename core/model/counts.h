@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a kernel does, as numbers: what an inspector counts, or what an op states, is what a model computes a time from.
 // Pure data; no thread or error concerns it.
 #ifndef FERRY_MODEL_COUNTS_H

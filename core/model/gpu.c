@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Finding a GPU of the table.
 #include "model/gpu.h"
 

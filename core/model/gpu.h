@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The GPUs that can be modelled: each parameter with where it is from. Pure data; no thread or error concerns it.
 #ifndef FERRY_MODEL_GPU_H
 #define FERRY_MODEL_GPU_H

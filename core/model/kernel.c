@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Counts and a GPU's parameters to seconds.
 //
 // A kernel is limited by several things at the same time. Each is a time of its own: the bytes through device memory and the

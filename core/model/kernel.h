@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long a kernel would take on a GPU, computed from what it does. Plain functions of their arguments: nothing is remembered,
 // nothing raised, any thread may call them. Every result is modelled, not measured; docs/model.md says how far it can be trusted.
 #ifndef FERRY_MODEL_KERNEL_H

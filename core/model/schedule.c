@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The account is kept in the order of time: of all tasks that are ready, the one that can begin first is settled next. What is
 // not ready yet waits for one that begins no earlier, so it cannot overtake.
 #include "model/schedule.h"

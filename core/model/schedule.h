@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // When each of many operations would begin and end on modelled GPUs: a discrete-event account. An operation waits for others,
 // then for its engine: a device has one engine for copies in, one for copies out (the same one where there is only one), and
 // one for kernels, on which kernels run side by side as long as their shares of the multiprocessors add up to at most 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the two files of the table of GPUs share: the marks of a number, its sources, the architectures.
 #ifndef FERRY_MODEL_SOURCES_H
 #define FERRY_MODEL_SOURCES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nn.BatchNorm1d and nn.BatchNorm2d: normalisation over all dimensions but the second, with running statistics.
 #include "nn/impl.h"
 

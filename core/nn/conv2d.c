@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nn.Conv2d on (N, C, H, W).
 #include "nn/impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphed modules: two graphs each, and a node of autograd that replays them.
 #include "nn/cuda_graph.h"
 #include "graph/history.h"

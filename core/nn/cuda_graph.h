@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Modules whose forward and backward are CUDA graphs: torch.cuda.make_graphed_callables.
 //
 // For a part of a training that cannot be captured as a whole: loops, conditions and waits stay outside, and what autograd

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of nn/ share, and optim/ and parallel/ use: for core/ only.
 #ifndef FERRY_NN_IMPL_H
 #define FERRY_NN_IMPL_H

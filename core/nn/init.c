@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // torch.nn.init: filling tensors with random numbers, outside of autograd.
 #include "nn/impl.h"
 #include <math.h>

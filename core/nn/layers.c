@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layers without parameters: ReLU, GELU, Dropout, MaxPool2d, Flatten.
 #include "nn/impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nn.Linear: y = x W^T + b.
 #include "nn/impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nn.CrossEntropyLoss and nn.MSELoss: modules of two arguments, called through fy_loss.
 #include "nn/impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Modules as objects: making them, registering what they hold, calling them, walking over them.
 #include "nn/impl.h"
 #include <stdlib.h>

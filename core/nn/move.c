@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // module.to(): tensors keep their identity, and get another inside.
 #include "graph/history.h"
 #include "nn/impl.h"

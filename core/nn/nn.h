@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Modules: torch.nn.
 //
 // A module is an object (scope.h) with a forward function, and named parameters, buffers and children. One's own:

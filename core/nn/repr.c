@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // print(module): the class, its extra text, and the children, indented by two per level.
 #include "nn/impl.h"
 #include <math.h>

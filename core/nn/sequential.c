@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nn.Sequential: each child's output is the next one's input.
 #include "nn/impl.h"
 #include "autograd/checkpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A module's tensors by name: parameters, buffers, state_dict and its way back.
 #include "base/text.h"
 #include "nn/impl.h"

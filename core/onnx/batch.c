@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which dimensions follow the batch: the shapes of all values are worked out once more, for a batch of one more than the
 // example's. What is another number then is open in the file. Where an op refuses, the whole file is for the example's batch.
 #include "onnx/write.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the reader and the writer of ONNX files agree on: the format's numbers. For onnx/ only.
 #ifndef FERRY_ONNX_FILE_H
 #define FERRY_ONNX_FILE_H

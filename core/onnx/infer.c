@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shapes and dtypes of ops that are not run, by their records; and the numbers that the format has for dtypes.
 #include "onnx/file.h"
 #include <stdio.h>

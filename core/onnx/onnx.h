@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ONNX files: traced networks that other programs open, and networks that other programs wrote. torch.onnx.
 //
 // A file holds the ops of a traced module (trace/trace.h), its parameters and buffers under their names of state_dict, and

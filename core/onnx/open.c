@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batches that a file leaves open. The graph is read twice, for a batch of two and for a batch of three: what is the same in both
 // programs holds for any batch; of the shapes that views are given, the one that differs follows the batch.
 #include "onnx/read.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks in a list, cut from the front; what is larger than a block gets one of its own.
 #include "onnx/pool.h"
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory for the parts of an ONNX file: taken piece by piece, given back all at once. For onnx/ only.
 #ifndef FERRY_ONNX_POOL_H
 #define FERRY_ONNX_POOL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading ONNX files, which may be hostile: protobuf-c unpacks into memory that the file's size bounds; the graph is read from
 // there into a program.
 #include "onnx/read.h"

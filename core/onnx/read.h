@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reading ONNX files: what the readers of the ops share. For onnx/ only.
 //
 // Nodes become steps whose shapes and dtypes their records work out; nothing runs, but what is computed of constants, as the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Attributes of nodes: by name and type; one that nobody asks for is an error, since it would change what the node means.
 #include "onnx/read.h"
 #include <stdio.h>

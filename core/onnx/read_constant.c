@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values that are known while a file is read: constants, shapes, and what exporters compute of them.
 #include "onnx/read.h"
 #include "op/copy/copy.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of a GELU, from its Erf on, put together again.
 #include "onnx/read_gelu.h"
 #include "op/elementwise/pointwise.h"

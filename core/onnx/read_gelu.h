@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // GELU as exporters before opset 20 write it: for onnx/ only.
 //
 // x / 2 (1 + erf(x / sqrt 2)) comes as five nodes, in one of several orders. Ferry has no erf by itself: what an Erf computes is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs: names and the values they stand for, and nodes one after the other.
 #include "onnx/read.h"
 #include "autograd/autograd.h"

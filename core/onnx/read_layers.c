@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What Ferry's layers make of ONNX's products, convolutions, pooling, normalisation and reductions.
 #include "onnx/read.h"
 #include "op/convolution/conv.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What Ferry's pointwise ops make of ONNX's.
 #include "onnx/read.h"
 #include "onnx/read_gelu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What Ferry's views, cat and index_select make of ONNX's ops on shapes.
 #include "onnx/read.h"
 #include "op/indexing/index.h"

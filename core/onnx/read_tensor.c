@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors of ONNX files: their elements as raw bytes, as numbers of one of four kinds, or in a file beside the model's.
 #include "onnx/read.h"
 #include "op/ops.h"

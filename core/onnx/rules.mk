@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # C from core/onnx/onnx.proto: protoc-c writes it when Ferry is built. A bundle (`make bundle`) has what it wrote, and the
 # .proto that it was written from, for machines that have no protoc-c.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing ONNX files: a program's steps become nodes, its constants initializers. All of it is put together before the file is
 // opened, so that what cannot be said is refused before anything is written.
 #include "onnx/write.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writing ONNX files: what the writers of the ops share. For onnx/ only.
 #ifndef FERRY_ONNX_WRITE_H
 #define FERRY_ONNX_WRITE_H

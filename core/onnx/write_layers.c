@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How products, convolutions, pooling, normalisation, reductions and losses are said in ONNX. What Ferry runs as one op is
 // written as its parts.
 #include "onnx/write.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes, attributes, initializers and names: what ONNX graphs are put together from.
 #include "onnx/write.h"
 #include "op/host/host.h"

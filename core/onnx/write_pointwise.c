@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How the pointwise ops are said in ONNX, whose ops promote nothing: the casts are written out.
 #include "onnx/write.h"
 #include "op/copy/copy.h"

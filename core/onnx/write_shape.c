@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How views, cat and index_select are said in ONNX.
 #include "onnx/write.h"
 #include "op/indexing/index.h"

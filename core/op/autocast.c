@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Autocast: the thread's settings, what a record's rule makes of the inputs, and the cache of cast parameters.
 //
 // The settings are a part of the thread's state (base/state.h): a trap restores them, and an error that leaves the outermost

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Mixed precision: torch.autocast. In a region, matrix products and convolutions run in a half type and what needs float32
 // runs in float32, whatever the inputs' types; the tensors themselves stay as they are.
 //

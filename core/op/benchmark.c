@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "op/benchmark_impl.h"
 #include "base/text.h"
 #include "base/watch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Benchmark mode: convolutions try their algorithms and keep the fastest. torch.backends.cudnn.benchmark.
 //
 //   fy_backends_set_benchmark(true);  // PyTorch: torch.backends.cudnn.benchmark = True

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How an op with several algorithms has the fastest found and remembered: for core/op/ and tests.
 #ifndef FERRY_OP_BENCHMARK_IMPL_H
 #define FERRY_OP_BENCHMARK_IMPL_H

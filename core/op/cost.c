@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What launches do, from their sizes: bytes and operations. A profiler shows the flops; devices that play a GPU compute times.
 #include "op/op.h"
 #include "tensor/dtype.h"

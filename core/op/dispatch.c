@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The dispatcher: every op of every public function runs through here, down once and back.
 //
 //   autocast        in a region of it: the inputs in the types that the op is to run in (autocast.c)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the records' infer functions describe a call with: dtypes, shapes and layouts. Nothing here allocates or computes.
 #include "op/op.h"
 #include <string.h>

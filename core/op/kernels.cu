@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The CUDA kernel of each op by its id (FY_OP_ID_..., op.h): what a backend's table points at.
 #include "op/launch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FyLaunch: one execution of a kernel, as the kernel sees it. Plain C, shared with the CUDA sources.
 //
 // CPU kernels are `int fy_cpu_<op>(FyLaunch *)`, CUDA ones `int fy_cuda_<op>(FyLaunch *)`. Inputs and outputs are

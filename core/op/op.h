@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An op is one record: how its output looks, its kernels, its backward. The dispatcher (dispatch.c) reads it.
 //
 // A call goes down once, from the op's public function through the dispatcher to a kernel:

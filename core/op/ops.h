@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operations on tensors: torch's functions and torch.nn.functional.
 //
 // Shapes are written as PyTorch writes them. Unless said otherwise: inputs of any floating dtype (integers where the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recording: what a call leaves behind for backward.
 //
 // Tensors are saved detached, as aliases. A tensor that its own history held would never be freed, and an op in place can

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of all ops, by id.
 #include "op/op.h"
 

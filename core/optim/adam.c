@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // optim.Adam and optim.AdamW: with g = grad (Adam: + w p; AdamW: p shrinks by 1 - lr w first), at step t,
 //   m = b1 m + (1 - b1) g;   v = b2 v + (1 - b2) g^2
 //   p = p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradient clipping: torch.nn.utils.clip_grad. All of it is queued on the gradients' devices; the host waits for nothing,
 // unless it has gradients too.
 #include "op/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the optimizers share: for core/ only.
 #ifndef FERRY_OPTIM_IMPL_H
 #define FERRY_OPTIM_IMPL_H

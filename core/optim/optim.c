@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What all optimizers have in common: parameters, their state, and the loop of a step.
 #include "base/watch.h"
 #include "nn/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Optimizers: torch.optim. One fused pass over each parameter, its gradient and its state. An optimizer, and the
 // parameters it steps, are for one thread at a time.
 #ifndef FERRY_OPTIM_OPTIM_H

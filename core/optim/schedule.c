@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Learning-rate schedules, by PyTorch's chained formulas: each step goes from the present rate to the next.
 #include "optim/schedule.h"
 #include <math.h>

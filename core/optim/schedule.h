@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Learning-rate schedules, gradient clipping and optimizers' state: torch.optim.lr_scheduler, torch.nn.utils. For one
 // thread at a time, as the optimizers and gradients they work on.
 #ifndef FERRY_OPTIM_SCHEDULE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // optim.SGD: with weight decay w, momentum m and dampening d,
 //   g = grad + w p;   b = m b + (1 - d) g  (the first time b = g);   p = p - lr b,  or with Nesterov  p - lr (g + m b)
 #include "nn/impl.h"

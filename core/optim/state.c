@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Optimizers' state as a list of named tensors, and back.
 #include "op/ops.h"
 #include "optim/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // parallel_apply: each replica on its input, in a thread and on a device of its own.
 #include "base/state.h"
 #include "nn/impl.h"

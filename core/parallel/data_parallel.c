@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nn.DataParallel: scatter, replicate, parallel_apply, gather.
 #include "nn/impl.h"
 #include "parallel/impl.h"

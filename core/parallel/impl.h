@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the parts of data parallelism share: for core/ only.
 #ifndef FERRY_PARALLEL_IMPL_H
 #define FERRY_PARALLEL_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One model on several devices: torch.nn.DataParallel and its parts, torch.nn.parallel. A model is for one thread at a
 // time; the threads of the replicas are made and joined inside.
 #ifndef FERRY_PARALLEL_PARALLEL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // replicate: the same module on several devices, its parameters tied to the original's through autograd.
 //
 // By copies, not by NCCL's broadcast and reduce. A copy is an op that autograd has, with the way back; a broadcast would be a new one,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // scatter and gather: a batch in pieces on several devices, and the pieces back in one.
 #include "parallel/impl.h"
 #include "tensor/impl.h"

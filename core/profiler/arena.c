@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "profiler/impl.h"
 #include <stdlib.h>
 #include <string.h>

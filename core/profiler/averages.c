@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranges of one name, summed up.
 #include "profiler/impl.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A profile as Chrome trace JSON: https://ui.perfetto.dev, chrome://tracing. The names of categories and flows are PyTorch's.
 #include "base/atomic_file.h"
 #include "base/text.h"

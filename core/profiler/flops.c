@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Floating-point operations of a call, from its record: of the ops that PyTorch counts (torch/csrc/profiler/util.cpp).
 #include "op/op.h"
 #include "profiler/impl.h"

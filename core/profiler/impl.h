@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of this folder share: for core/profiler/ only.
 #ifndef FERRY_PROFILER_IMPL_H
 #define FERRY_PROFILER_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranges of the program for tools that watch it from outside (NVTX: nsys, ncu), by way of a real GPU's backend.
 #include "profiler/impl.h"
 

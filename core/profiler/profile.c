@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A profile: its schedule, its begin and end.
 //
 // A step of the schedule is without a profiler, of warm-up, or recorded. Warm-up records as well, so that the threads' tracks

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles: which calls a piece of a program makes, and where its time and memory go. torch.profiler.
 //
 //   FyProfile *prof;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The records of threads and devices while a profile is taken.
 //
 // A thread has a track, to which it alone writes: a stack of open ranges, and a list of those that have ended, in chunks. What

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of a profile, in PyTorch's layout.
 #include "base/text.h"
 #include "profiler/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FyArray: what a kernel sees of a tensor. Plain C, shared with the CUDA sources.
 #ifndef FERRY_TENSOR_ARRAY_H
 #define FERRY_TENSOR_ARRAY_H

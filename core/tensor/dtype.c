@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Names and promotion of element types.
 #include "tensor/dtype.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Element types and their rules.
 #ifndef FERRY_TENSOR_DTYPE_H
 #define FERRY_TENSOR_DTYPE_H

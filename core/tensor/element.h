@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One element on the host, of any dtype: for printing, comparing and item().
 #ifndef FERRY_TENSOR_ELEMENT_H
 #define FERRY_TENSOR_ELEMENT_H

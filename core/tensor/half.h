@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // float16 and bfloat16 as bits, to and from float32, rounding to nearest even.
 #ifndef FERRY_TENSOR_HALF_H
 #define FERRY_TENSOR_HALF_H

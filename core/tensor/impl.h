@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tensor's inside, for core/ only.
 #ifndef FERRY_TENSOR_IMPL_H
 #define FERRY_TENSOR_IMPL_H

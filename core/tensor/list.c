@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lists of named tensors.
 #include "tensor/list.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors by name, as parameters and state dicts have them: Python's dict of tensors. (FyTensors, tensor.h, is its plain list:
 // it borrows the tensors for the time of a call.)
 #ifndef FERRY_TENSOR_LIST_H

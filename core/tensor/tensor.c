@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tensor object: its memory, its shape, and what can be asked of it.
 #include "base/checked.h"
 #include "base/small.h"

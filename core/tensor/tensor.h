@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors: what they are, and what can be asked of them. How they are made stands in op/creation/factory.h, how they are
 // viewed, moved and computed with in op/ops.h, how they are printed and saved in op/host/host.h.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `./ferry best`, and the file of the workspace behind it: work/.best, a line for each try that was faster than all before.
 //
 //   95_faster_transpose tries=9 try=7 when=1763812345 us=11.52 of=33.61 limit=device memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry bench` and `ferry timeline`: hand over to programs that are not part of this one because they link the library.
 #include "tool/commands.h"
 #include "tool/compile/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry book`: opens the lessons, the exercises or a function's page in a browser.
 #include "tool/commands.h"
 #include "tool/compile/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry chapter`: runs a chapter's program, or shows its lesson.
 #include "tool/commands.h"
 #include "tool/print/page.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry doctor`: what is here, what is missing, and the command that installs it.
 #include "tool/commands.h"
 #include "tool/compile/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry grade`: one learner's answers, or a class.
 #include "grader/grade.h"
 #include "tool/commands.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry inspect`: what a file's kernels do, line by line.
 #include "tool/commands.h"
 #include "grader/inspect_answer.h"

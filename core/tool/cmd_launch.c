@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry launch`: one program as several processes, by mpirun. Between mpirun and each rank stands `ferry launch-rank`, which
 // gives the rank torchrun's variables, marks what it prints, and says how it ended.
 #include "tool/commands.h"

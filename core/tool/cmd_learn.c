@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The learner's way through the workbook: where am I, what is there, what next.
 #include "tool/commands.h"
 #include "tool/print/lesson.h"

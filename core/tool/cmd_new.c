@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry new`: a folder with a program of one's own that builds and runs against the library.
 #include "tool/commands.h"
 #include "tool/compile/config.h"

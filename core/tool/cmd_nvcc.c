@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry nvcc`: nvcc's command line. `ferry cuda`: compile and run.
 #include "tool/commands.h"
 #include "tool/compile/nvcc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry play`: any file in C or CUDA C, compiled against the library or for the simulated device, run, and what was counted.
 #include "tool/commands.h"
 #include "tool/compile/config.h"

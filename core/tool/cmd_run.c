@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry run`: an answer's tests, once.
 #include "tool/compile/gpu.h"
 #include "tool/run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry solution` and `ferry diff`: another answer, alone or beside the learner's.
 #include "tool/commands.h"
 #include "tool/print/term.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry watch`: an exercise's tests at once and at every save, with keys for what one does in between.
 #include "tool/run.h"
 #include "tool/print/term.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The subcommands of ./ferry and what they share.
 #ifndef TOOL_COMMANDS_H
 #define TOOL_COMMANDS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry cut`: stubs from tagged solutions.
 //
 //   // [answer]   what follows is in the solution alone

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ./ferry: the learner's and the instructor's command. `./ferry help` lists what it can do.
 #include "tool/commands.h"
 #include "base/version.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The library as programs elsewhere use it, and `ferry`: `pkg-config --cflags ferry`, `pkg-config --libs --static ferry`.
 #
 # It has a build of its own below $(B)/portable, compiled for the baseline of this kind of processor (BASELINE in the Makefile)

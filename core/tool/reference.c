@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the solutions' work comes to, for the table after a pass: tests/hidden/EXERCISE/reference.txt has a line "COUNT LEAST MOST" for
 // each count, over several seeds. So the solution does not run when a learner passes. `./ferry reference` writes the files.
 #include "tool/commands.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # build/ferry, the command of the workbook: its commands are here, the inspector's front end is core/inspect/{instrument,report}, and
 # what judges answers is tests/grader (TOOL_C in the Makefile, tests/grader/rules.mk). `make install` is install.mk.
 

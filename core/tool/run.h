@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `ferry run` and `ferry watch` share.
 #ifndef TOOL_RUN_H
 #define TOOL_RUN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a learner sees of a score.
 #include "tool/commands.h"
 #include "grader/score.h"

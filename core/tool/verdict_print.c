@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A verdict on the terminal: a row for each test, one that failed told in full, what was counted, and at last what it is.
 #include "tool/commands.h"
 #include "tool/print/plain.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The learner's workspace: answers, and how far they are. Nothing here ever writes over an answer.
 #include "tool/commands.h"
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls of ops as steps of a program.
 #include "trace/tracer.h"
 #include "op/convolution/conv_pool.h"

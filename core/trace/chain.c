@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trace/chain.h"
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A chain: pointwise ops that run as one on the CPU, block by block, so that what lies between them never leaves the cache. Each op's
 // own kernel does its part of a block. For trace/ only.
 #ifndef FERRY_TRACE_CHAIN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // fy_traced_check: the trace of another input has the same ops, and the results are the same.
 #include "trace/check.h"
 #include "autograd/autograd.h"

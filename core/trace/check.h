@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Comparing a traced module with its model: for trace/ only.
 #ifndef FERRY_TRACE_CHECK_H
 #define FERRY_TRACE_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A linear layer on packed weights, float32 on the CPU: for trace/ only.
 #ifndef FERRY_TRACE_DENSE_H
 #define FERRY_TRACE_DENSE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which ops run as one on the CPU, in float32: convolution + ReLU + pooling, one after the other as long as nobody else reads what
 // lies between, and linear layers + ReLU in the same way. (Chains of pointwise ops: fuse_chain.c.)
 #include "trace/plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which pointwise ops run as a chain: each reads the one before it, which nobody else does, and all have the same shape. On the CPU
 // a chain runs block by block, by the ops' own kernels; on CUDA it is one kernel, float32.
 #include "op/elementwise/chain.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which ops run as one on every device and in every dtype: those for which the library has an op that is several.
 #include "op/convolution/conv_pool.h"
 #include "op/convolution/pool.h"

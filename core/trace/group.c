@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trace/group.h"
 #include <stdlib.h>
 #include <string.h>

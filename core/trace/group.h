@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A group: several ops of a program that run as one on the CPU, float32: convolutions with ReLU and pooling, or linear layers with
 // ReLU. Nothing between its stages is an array of the plan. For trace/ only.
 //

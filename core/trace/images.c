@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trace/images.h"
 #include <string.h>
 

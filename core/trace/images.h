@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution with ReLU and 2x2 pooling on packed weights, float32 on the CPU: for trace/ only.
 //
 // Between the layers an image lies with its channels together, in a frame of zeros as wide as the next convolution's padding. So

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is known of a forward pass: which value of the program each tensor is.
 //
 // Programs have no changes in place. A call in place is written down as one that makes a new value, and from there on the target's

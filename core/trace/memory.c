@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where values lie. A root needs memory from the step that makes it to the last one that reads it or a view of it. Roots are given
 // places in one arena, the largest first, each at the lowest address that no root which is needed at the same time takes.
 #include "trace/plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Vectors and packed weights of the plan's own float32 kernels on the CPU: dense.c, images.c. For trace/ only.
 //
 // A weight is packed in panels of the outputs that two vectors hold. Within a panel, all that one input is multiplied with lies

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trace/plan.h"
 #include "base/threads.h"
 #include "device/runtime.h"

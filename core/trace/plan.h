@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A plan: a program made ready for one shape of its input. For trace/ only.
 //
 //   simplify.c   program to program: batch norm goes into the layer before it; what depends on constants alone is computed now

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs and plans as text; programs after print(traced.graph).
 #include "op/elementwise/chain.h"
 #include "op/op.h"

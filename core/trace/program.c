@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of a program: added at its end, freed with it.
 #include "trace/program.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A program: what a traced forward pass computes, as values and the ops between them. For core/ only.
 //
 // Tracing (record.c) makes one from the calls of ops that it sees; ONNX files (onnx/) are written from one and read into

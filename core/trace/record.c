@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recording: turns the dispatcher's calls into steps of a program while a model's forward runs.
 //
 // A tensor is known when the program has a value for it: the input, what was computed of known tensors, and the model's

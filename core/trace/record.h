@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recording a forward pass: for trace/ only.
 #ifndef FERRY_TRACE_RECORD_H
 #define FERRY_TRACE_RECORD_H

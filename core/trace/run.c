@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running a plan. A runner is what one run needs besides: the arena, the arrays with their addresses, the launches that are ready to
 // go. A plan keeps the runners that no thread is using, so that a run of the usual kind makes none.
 //

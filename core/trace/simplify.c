@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What can be done to a program before shapes are known: a batch norm becomes part of the convolution or linear layer before it, and
 // what depends on constants alone is computed.
 #include "autograd/autograd.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // fy_trace.
 #include "trace/trace.h"
 #include "tensor/impl.h"

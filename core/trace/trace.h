@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tracing: torch.jit.trace.
 //
 // fy_trace runs a model's forward once and writes down the ops that it calls. What comes back is a module that runs those

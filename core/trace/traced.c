@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Traced modules: a program as a module.
 #include "trace/traced.h"
 #include "autograd/autograd.h"

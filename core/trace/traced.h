@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Programs and the modules that run them: for core/ only. onnx/ makes modules of programs that it has read, and writes the programs
 // of traced modules.
 #ifndef FERRY_TRACE_TRACED_H

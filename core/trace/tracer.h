@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tracer: what the files that record a forward pass share. For record.c, known.c, calls.c.
 #ifndef FERRY_TRACE_TRACER_H
 #define FERRY_TRACE_TRACER_H

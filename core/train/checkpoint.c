@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpoints: one safetensors file whose names begin with "model.", "optimizer." or "scaler.", and whose metadata has the numbers.
 #include "train/checkpoint.h"
 #include "amp/impl.h"

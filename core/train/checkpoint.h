@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpoints: all that a training needs to go on where it stopped, to the same numbers. One safetensors file.
 #ifndef FERRY_TRAIN_CHECKPOINT_H
 #define FERRY_TRAIN_CHECKPOINT_H

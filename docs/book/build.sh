@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # build.sh [--pages]: makes the book, a static site, in build/book/site: lessons, exercises and a reference made from the headers.
 # Needs python3 with venv, and once a way to PyPI. --pages stops before the generator (nothing from PyPI is needed).
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads the library's public headers: every public name with its declaration and the comment that is its contract.
 
 The headers are written for people (DESIGN: a comment stands before what it speaks of, or behind it on the same line), and this

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What MkDocs calls while it builds: each public name in a listing becomes a link to where it is explained."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes the pages of the book, from what stands elsewhere: lessons, headers, exercises and their hidden tests' own words.
 
 usage: prepare.py FOLDER     (docs/book/build.sh calls it)

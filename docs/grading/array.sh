@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Grades a class as an array of Slurm jobs, and merges what comes out.
 #
 #   sbatch --array=1-8 --cpus-per-task=4 docs/grading/array.sh part CLASS RESULTS 8

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The benchmarks of ./ferry bench: one table of them (table.c), a measuring loop (measure.c), results as a table on the
 // terminal and as TSV (report.c).
 #ifndef PLOTS_BENCH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What this machine can do at most: arithmetic by thread count, memory bandwidth by array size, the price of a fresh page.
 // The measured ceilings are what the roofline plot and docs/performance.md hold the library's operations against.
 #include "bench.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Benchmarks of copies between host and device, and of what a call costs when there is next to nothing to do.
 #include "bench.h"
 

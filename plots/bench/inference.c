@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Benchmarks of forward passes in evaluation, without gradients: a model op by op, and its trace.
 #include "bench.h"
 

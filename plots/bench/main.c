@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ./ferry bench: chooses rows of the table, measures them one after the other, reports.
 #include "bench.h"
 #include "base/threads.h"

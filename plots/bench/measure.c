@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The measuring loop: warm-up, samples that are long enough for the clock, as many as fit into the time there is.
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The models of the lessons, and a wider one, their numbers of operations, and weights by a formula.
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Benchmarks of single operations. `bytes` is what must move at least: each input read once, each output written once.
 // `flops` counts additions, multiplications, divisions, comparisons and calls of exp or tanh alike.
 #include "bench.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A comparison's side that is several processes: `bench --ranks`, started by mpirun. Rank 0 reads commands from standard input
 // and answers each by a line; the others do what it tells them. plots/torch/ranks_worker.py answers the same commands, but `mpi`.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Results as a table for a person and as TSV for the plots, and the description of the machine on top of both.
 #include "bench.h"
 #include "base/atomic_file.h"

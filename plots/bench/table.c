@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of benchmarks: what is measured, at which sizes, in which unit. A row here is all it takes to add one.
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Benchmarks of whole training steps: the lessons' models, several devices, the loader, memory over a step.
 #include "bench.h"
 #include "base/threads.h"

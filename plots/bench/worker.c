@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One side of a comparison: a long-lived process that runs benchmarks when it is told to, so that two of them can take
 // turns. Each line of input is a command, each gets one line of answer; plots/torch/worker.py answers the same ones.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # counters.tsv of a GPU check as a Markdown table, a row for each counter: over how many kernels both have it, in how many they agree to
 # 1 % and to 10 %, the geometric mean of max(ratio, 1 / ratio) and the worst kernel. Counts of 0 on both sides agree.
 BEGIN {

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Writes what GPU checks recorded into the pages: the model's times beside measured ones into docs/model.md, the inspector's counts
 # beside ncu's into docs/inspector.md, a table and a scatter plot each. `plots/gpu/page.sh --help` says how.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # times.tsv of a GPU check as a Markdown table, and how far the model is off: the geometric mean of max(ratio, 1 / ratio).
 BEGIN {
   FS = "\t"

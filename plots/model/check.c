@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compares the model with published measurements: reads plots/published/tables.tsv, prints Markdown for docs/model.md, and rows
 // for the plot with --rows. `plots/model/page.sh` puts both in their places.
 #include "kernels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What counting a kernel by hand begins with.
 #ifndef PLOTS_MODEL_COUNTED_H
 #define PLOTS_MODEL_COUNTED_H

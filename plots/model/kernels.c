@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the kernels of published tables do. Every function counts warp requests as an inspector would, from the kernel's source:
 // sectors of 32 bytes, passes through the banks, instructions. `integer` is the weakest of them: addresses and loops are
 // counted as they stand, which a compiler may shorten.

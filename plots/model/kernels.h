@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the kernels of published tables do, counted by hand from their sources: for the check of the model.
 #ifndef PLOTS_MODEL_KERNELS_H
 #define PLOTS_MODEL_KERNELS_H

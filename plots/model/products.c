@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The products of published tables: of matrices, and of a matrix and a vector.
 #include "products.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The products among the kernels of published tables, by the names that they have there. No thread or error concerns them.
 #ifndef PLOTS_MODEL_PRODUCTS_H
 #define PLOTS_MODEL_PRODUCTS_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Whose memory is where, and what crosses between: host memory, pageable and pinned, PCIe, two devices with a memory each.
 BEGIN {
   begin(860, 300, "Host memory, pageable and pinned, joined by PCIe with two devices that have a memory each")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Two streams of a device and an event between them: the copy and the product overlap, and one waits for the other.
 BEGIN {
   begin(860, 230, "Two streams: a copy in one, products in the other, an event that the second waits for")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Eight threads over twenty elements: three passes.
 BEGIN {
   begin(860, 220, "A grid-stride loop: eight threads over twenty elements in three passes, each thread a stride of eight further")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A scheduler with one warp and with four: what is waited for.
 function row(y, name, first, colour,   x, k) {
   note(92, y + 15, "end", name)

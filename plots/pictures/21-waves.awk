@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Blocks on multiprocessors, in waves: 8 places, 20 blocks.
 BEGIN {
   begin(860, 250, "Twenty equal blocks on eight places run in three waves, of which the last fills half of the places")

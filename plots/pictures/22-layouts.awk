@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Pixels as an array of structures, and as three arrays.
 BEGIN {
   begin(860, 210, "Pixels stored one after another, red green blue alpha each, and stored as four planes: where the red values lie")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A warp's request for 32 floats on sectors of 32 bytes: beside each other, misaligned, with stride 2, with stride 8.
 function sectors(y, first, count, used,   s, w) {
   w = 640 / count

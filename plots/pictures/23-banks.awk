@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One column of a tile in three layouts, with 8 banks in place of 32: the number in a cell is the bank that its word lies in.
 function xor(a, b,  bit, sum) {
   for (bit = 1; bit < 8; bit *= 2)

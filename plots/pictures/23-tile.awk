@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A block's tile on its way: read along rows of in, written along rows of out, turned in shared memory.
 function grid(x0, y0, n, size, row, column,  r, c) {
   for (r = 0; r < n; r++)

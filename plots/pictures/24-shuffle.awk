@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # __shfl_down_sync in a warp of 8 lanes: 4 apart, 2 apart, 1 apart.
 BEGIN {
   begin(860, 300, "Eight lanes add by shuffles: first from four lanes further, then from two, then from one; lane 0 has the sum")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A scan over three blocks: pieces, their sums, what stands before each.
 BEGIN {
   begin(860, 290, "A scan over blocks: each block scans its piece, the pieces' sums are scanned, and each piece gets what stands before it")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Hillis and Steele's scan of 8 elements, and Blelloch's sums up the tree.
 BEGIN {
   begin(860, 300, "Two scans of eight elements. Hillis and Steele: in three steps each element adds the one 1, 2, 4 before it. Blelloch: sums up a tree, then down again what stands before")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A block's time with one pair of tiles and with two.
 function step(x, y, w, colour, text) { cell(x, y, w, 26, colour, text) }
 BEGIN {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The part of a tile that a warp has, in two shapes, and what it wants of a's and b's tiles for one p.
 function part(x0, y0, w, h, columns, rows, title, words,  r, c) {
   label(x0 - 20, 30, "start", 12, title)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Copy in, kernel, copy out: of the whole, and in four chunks.
 function row(y, name) { note(88, y + 17, "end", name) }
 function stage(x, y, w, colour, text) { cell(x, y, w - 2, 24, colour, text) }

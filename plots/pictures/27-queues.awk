@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The default stream between two others: with blocking streams, and with non-blocking ones.
 function draw(x0, title, blocking) {
   label(x0 + 70, 24, "start", 12, title)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Attention in tiles: a block's queries, keys and values that come by, what goes along.
 BEGIN {
   begin(860, 320, "A block keeps its queries and walks along the keys and values tile by tile; maximum, sum and weighted values go along")

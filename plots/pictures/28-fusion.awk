@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Two kernels over device memory, and one.
 BEGIN {
   begin(860, 250, "Two kernels read and write the array twice over device memory; one fused kernel reads it once and writes it once")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A race without a barrier in three orders of the threads: who finds what its neighbour has written.
 BEGIN {
   begin(860, 250, "Three orders of the same threads: ascending, each finds what the one before has written; descending, none does; random, some do")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the lessons' drawings share: begin, shapes, end. A drawing is an awk program that uses these; plots/pictures/draw.sh runs it,
 # with theme=light and theme=dark. Lengths are pixels, y goes down. Colours: plots/theme.gp's, by number; 0 is the page's own.
 #

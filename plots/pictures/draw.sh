@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # draw.sh [NAME...]: the lessons' drawings (plots/pictures/NAME.awk; all without a name) as docs/images/NAME-light.svg and -dark.svg.
 # With OUT=FOLDER into that folder.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the three programs behind ./ferry bench --simulator share: the sizes, the inputs, the answers, and how time is taken.
 #ifndef SIMULATOR_BENCH_H
 #define SIMULATOR_BENCH_H

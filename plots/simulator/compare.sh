@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry bench --simulator: kernels on the simulator, beside HIP-CPU and PoCL where they are, in turn.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)

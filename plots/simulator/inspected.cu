@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels by which ./ferry bench --inspector compares a plain run with one that is looked at: the same file is compiled for
 // both. argv[1]: what to call this run; argv[2]: the file that its times are added to; argv[3]: only
 // this kernel.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry bench --inspector: the cost of inspection. It compares a plain run, a run with all blocks instrumented, and one with a single
 # instrumented block per launch.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The seven kernels that ./ferry bench --simulator times, as a book on CUDA writes them. The same text is compiled for Ferry's
 // simulator and for HIP-CPU; simulator.cl says the same in OpenCL.
 #ifndef SIMULATOR_KERNELS_CUH

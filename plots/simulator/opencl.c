@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels without shuffles in OpenCL, for PoCL. argv[1]: the name to report, argv[2]: the file of the kernels.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

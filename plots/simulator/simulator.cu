@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels on Ferry's simulator. argv[1]: the name to report.
 #include <cuda_runtime.h>
 

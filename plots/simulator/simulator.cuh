@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs and times the kernels through CUDA's runtime API, or HIP's by the macros that hip.cpp defines.
 #ifndef SIMULATOR_CUH
 #define SIMULATOR_CUH

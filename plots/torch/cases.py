@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is compared, and what Ferry is to reach: the cases, and PyTorch's settings they are measured against."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Ferry and PyTorch in turn, the same work, the same threads: tables of ratios and a TSV file.
 
 Each side is one long-lived process that does what it is told (plots/bench/worker.c, plots/torch/worker.py). For each case

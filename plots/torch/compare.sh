@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # compare.sh [--build DIR] [--venv] [OPTION...]: finds a python3 that has torch (on Debian and Ubuntu it installs one where there
 # is none, and OpenBLAS), and starts the comparison. --venv takes the newest PyTorch, from PyPI, which it puts into build/venv
 # once; it is taken from then on. `compare.sh --help` lists the options.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """onnxruntime's side of a comparison: answers the commands that plots/bench/worker.c answers for Ferry, on files that it wrote.
 
     onnx_worker.py --folder DIR [--threads N]

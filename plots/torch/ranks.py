@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Several processes that train one model: how well they scale, beside PyTorch's DDP over gloo, and all-reduce beside MPI's own.
 
 Both sides are ranks that live as long as the comparison (plots/bench/ranks.c, plots/torch/ranks_worker.py). In each round one

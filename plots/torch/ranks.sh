@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # ranks.sh [--build DIR] [--venv] [OPTION...]: several processes that train one model, measured (ranks.py); PyTorch's DDP beside it
 # where a python3 has torch. `ranks.sh --help` lists the options.
 set -eu

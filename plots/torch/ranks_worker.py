@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """PyTorch's side of the comparison of several processes: a rank over gloo, which answers the commands of plots/bench/ranks.c.
 
 Every rank reads the same commands from its own standard input and answers them all; rank 0's answers count. RANK, WORLD_SIZE,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Statistics of a comparison in rounds: in each round both sides ran the same case, one after the other."""
 
 

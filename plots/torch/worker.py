@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """PyTorch's side of a comparison: answers the commands that plots/bench/worker.c answers for Ferry.
 
     worker.py [--device cpu|cuda] [--threads N] [--tuned]

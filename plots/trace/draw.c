@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The picture: files of boxes, lines and texts in pixels, which gnuplot draws (../trace.gp). Nothing of the trace gets into
 // gnuplot's commands: its texts are data.
 #include "trace.h"

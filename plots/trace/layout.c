@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where everything goes: rows below each other, in each a lane for every level of ranges within ranges.
 #include "trace.h"
 #include "base/error.h"

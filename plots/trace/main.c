@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ./ferry timeline: a Chrome trace as a picture.
 #include "trace.h"
 #include "base/error.h"

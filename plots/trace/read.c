@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Chrome traces, of Ferry's profiler and of PyTorch's: the whole ranges (phase "X") and the names of rows (phase "M").
 #include "trace.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A Chrome trace as a picture (./ferry timeline): read (read.c), laid out in pixels (layout.c), drawn by gnuplot (draw.c,
 // ../trace.gp).
 #ifndef PLOTS_TRACE_H

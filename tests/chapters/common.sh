@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the tests of the chapters share: sourced by them, with `subject` set to what they test, from the project's folder.
 # It skips the whole test where a real GPU is asked for and there is none.
 # shellcheck shell=bash

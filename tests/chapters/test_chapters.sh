@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Every chapter, with --quick, without CUDA, on 1, 2 and 4 simulated devices, and on a real GPU where there is one: it
 # exits with 0 and prints its essential lines. Then what all of them share: --help, bad arguments, no colours in a pipe.
 # run: FERRY_CUDA=off

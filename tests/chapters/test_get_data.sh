@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # chapters/get_data.sh with a table and files of this test's own: what is fetched, what is refused, what is left behind.
 # run:
 # shellcheck source=tests/support/tap.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Every chapter on kernels (chapters/*.cu), with --quick, on simulated devices, in each order of a block's threads, on a device that
 # plays a GPU, and as nvcc built it on a real GPU where there is one: it exits with 0 and prints its essential lines. What each has
 # to print stands in its source, a line `// prints: EXTENDED-REGULAR-EXPRESSION` for each.

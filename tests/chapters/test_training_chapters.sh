@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The chapters on training, with --quick, without CUDA, on simulated devices, and on a real GPU where there is one: they
 # exit with 0 and print their essential lines. Then what they alone do: their options, weights and checkpoints in files,
 # and what they say when the data is not there.

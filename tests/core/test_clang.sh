@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # clang takes the simulator, the inspector and the model without a warning, and simulated kernels as C++. The whole build with it is
 # `make CC=clang`.
 # run:

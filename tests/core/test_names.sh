@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # `grep -rn 'fy_NAME(' core` finds where a public function is defined: the name stands there as it is, not put together by a macro.
 # run check:
 # shellcheck source=tests/support/tap.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The public headers, those that ferry.h includes: each compiles alone as C17 with strict warnings, and ferry.h as C++ too. None of
 # them is a room's own impl.h, and ferry.pc has the version that they state.
 # run check:

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The layers of the source tree: the tables in core/README.md and tests/grader/README.md list for each room, that is, folder, the rooms
 # that it includes from. Here they are compared with the #include lines, and no two rooms may need each other.
 # run check:

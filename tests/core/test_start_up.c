@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What starting a program costs, and what it leaves behind: a program that stays on the CPU opens no CUDA library, starts
 // no thread of a simulated device, is small and quick; at exit everything has been given back.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The book is made without a warning, and a real browser finds pages, links, themes and search from file:// in order.
 # run all:
 # timeout: 900

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The listings in README.md and docs/*.md are what their sources say, the drawings what their programs draw; every output marker names
 # a chapter that exists; links between pages lead somewhere; and the check does find a difference.
 # run:

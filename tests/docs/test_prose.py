@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Numbers with a unit in the lessons' prose: each stands in an output of its page, or in prose.txt with what it follows from.
 
 prose.txt has a line for each:  PAGE | NUMBER UNIT | KIND | EXPRESSION

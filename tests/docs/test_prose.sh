@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Numbers with a unit in the lessons' prose are those of the page's outputs, or follow from them as prose.txt says.
 # run check:
 # shellcheck source=tests/support/tap.sh

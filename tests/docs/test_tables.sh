@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Every C line in a table of a lesson (PyTorch's words beside Ferry's) compiles: a learner copies it from there.
 # run check:
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads solutions, checks and lessons; prints what test_taught.sh reports: "FAULT text" lines, and counts.
 
 usage: test_taught.py ROOT

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What a solution calls, its lesson or one before it has named; each lesson ends in short and with its exercises.
 # run:
 # shellcheck source=tests/support/tap.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Each function that docs/walkthrough.md names is defined in the file that it names.
 # run check:
 # shellcheck source=tests/support/tap.sh

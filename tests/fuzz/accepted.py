@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The list of accepted differences: accepted.txt says what an entry is made of."""
 
 import configparser

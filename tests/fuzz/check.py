@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs programs on both sides and judges what differs: rounding, accepted, or a failure, which is made shorter."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What differs between Ferry's answer and PyTorch's."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Draws random programs. A program is run in PyTorch while it is drawn, so that each call is drawn for the tensors that
 are there: shapes that fit, mostly; awkward ones on purpose."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Prints a program as C against ferry.h, and as Python for PyTorch."""
 
 import os

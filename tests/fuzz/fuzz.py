@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Random programs over tensors, in Ferry and in PyTorch; whatever differs is shrunk and printed in C and in Python."""
 
 import argparse

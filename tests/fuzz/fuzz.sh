@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # fuzz.sh [--build DIR] [--venv] [OPTION...]: finds a python3 that has torch and starts the fuzzer. `fuzz.sh --help` lists the
 # options. --venv makes a virtual environment with PyTorch from PyPI under build/venv, once, and takes that.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs programs of the fuzzer: `interpreter` reads them from standard input, each up to a line `run`, and answers each with
 // what came of it and a line `.`; `interpreter --check FILE DEVICE` runs a file of recorded ones, and says in TAP how they
 // compare; `interpreter --ops` after the programs on standard input prints which rows of core/op/ops.def never ran.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How each kind of argument in calls.def is drawn: a method of its name, given the arguments that it depends on. It returns
 the argument's text, and may make a leaf first."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs programs in PyTorch, on the CPU, and says what comes of them in the interpreter's words.
 
 Devices are names that are kept beside each tensor: a move makes a copy, as it does between devices.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs programs in Ferry's interpreter, many to a process; a crash is attributed to its program."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads lines of a program: names, `key=value` arguments, and numbers behind a colon.
 #include "program.h"
 #include <stdlib.h>

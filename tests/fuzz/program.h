@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The line language of random programs, and the machine that runs them. README.md says what a program looks like.
 #ifndef FERRY_TESTS_FUZZ_PROGRAM_H
 #define FERRY_TESTS_FUZZ_PROGRAM_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Records programs with PyTorch's answers, for machines that have none: tests/fuzz/recorded.txt.
 
     make fuzz && build/venv/bin/python tests/fuzz/record.py [--programs 400] [--seed 1] [--accepted FILE]

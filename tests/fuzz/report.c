@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a program leaves behind, as text: one line for each tensor, gradient and hook.
 #include "program.h"
 #include "tensor/element.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The fuzzer: the interpreter of its programs, and the comparison with PyTorch.
 
 $(FUZZ): $(FUZZ_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/fuzz

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs statements. Each row of calls.def becomes a function here; guards, streams and dropping stand beside them.
 #include "program.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Shapes, dtypes and numbers of drawn tensors."""
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes a program shorter while a difference stays."""
 
 from table import ROWS, Statement, is_variable

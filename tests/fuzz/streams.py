@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a correct program does about streams: before a statement, its stream waits for those that its tensors were last
 written on (and, to write, read on); a tensor that another stream uses is recorded there. A program names only its streams;
 these statements are added here, so that a shrunk program is as correct as the whole one was."""

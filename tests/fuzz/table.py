@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads calls.def: what a program can be made of."""
 
 import os

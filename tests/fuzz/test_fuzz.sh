@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The fuzzer: recorded programs with PyTorch's answers, in Ferry on the CPU and on simulated devices; that they reach every op;
 # where a python3 has torch, random programs against it, and that the tool finds, shrinks and prints a made-up defect.
 # timeout: 600

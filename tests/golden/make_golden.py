@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """PyTorch's own values for Ferry's tests.
 
     python3 tests/golden/make_golden.py        # writes *.txt beside this file

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What PyTorch's ops give within a region of autocast: autocast.txt, in the format of make_golden.py.
 
     python3 tests/golden/make_golden_autocast.py        # with the same PyTorch; writes autocast.txt beside this file

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What PyTorch does with integers, bools, empty tensors and wrong arguments: dtypes.txt, in the format of make_golden.py.
 
     python3 tests/golden/make_golden_dtypes.py        # with the same PyTorch; writes dtypes.txt beside this file

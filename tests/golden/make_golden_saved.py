@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What PyTorch's ops save for backward, as a program sees it: saved.txt, for tests/core/op/test_saved.c.
 
     python3 tests/golden/make_golden_saved.py        # with the PyTorch of make_golden.py; writes saved.txt beside this file

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What PyTorch's GradScaler does in training: scaler.txt; its two ops: amp.txt, in the format of make_golden.py; and a network
 that is trained under autocast: train_autocast.txt.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """PyTorch's learning-rate schedules and clipped gradients, for tests/core/optim.
 
     python3 tests/golden/make_golden_train.py     # with Debian's python3-torch; writes schedules.txt and clip.txt

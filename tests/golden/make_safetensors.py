@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Weights saved by PyTorch, for Ferry to load; and the check of those saved by Ferry.
 
     pip install safetensors==0.4.5                          # beside Debian's python3-torch

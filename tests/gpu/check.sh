@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The GPU check: stages in order of value, each with a time budget, each leaving its results in files while it runs.
 # `tests/gpu/check.sh --help` says how; docs/gpu_check.md is the reader's page. A stage is a script in tests/gpu/stages.
 set -u

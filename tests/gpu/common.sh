@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # What the stages of the GPU check share. Sourced by them, in the project's folder. Environment, from check.sh: GPU_STAGE, GPU_OUT,
 # GPU_DEADLINE (seconds since 1970), GPU_BUILD, GPU_MAKE, GPU_NAME, GPU_DRY ("yes" in a dry run).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # awk -f inspected.awk -f counters.awk INSPECTED.json NCU.csv: a row for each kernel and counter: kernel, counter, what ncu read, what the
 # inspector counted. ncu's raw page has a column for each metric and a row of units after the header; a metric that this GPU lacks
 # has no row.

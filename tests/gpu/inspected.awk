@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Functions for the JSON of ./ferry inspect, an object a line, as counters.awk and times.awk read it.
 function field(line, name) {
   if (!match(line, "\"" name "\": ")) return ""

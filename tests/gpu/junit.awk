@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The results of the GPU check (stage, group, name, status, seconds, why) as JUnit XML: a suite for each stage.
 BEGIN { FS = "\t" }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels whose memory accesses are known by heart, in ladders from bad to good: strides, banks, transposes, sums, matrix
 // products, histograms, arithmetic. The GPU check counts them with ncu beside the inspector's counts, and times them beside the
 // model's prediction. Each kernel is launched once, in the order of the table below, and its result is checked on the host.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels of ladders.cu. n is a multiple of BLOCK unless a kernel says otherwise.
 #ifndef FERRY_TESTS_GPU_LADDERS_CUH
 #define FERRY_TESTS_GPU_LADDERS_CUH

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the GPU check (tests/gpu) builds, in order of value: `make gpu-programs` builds it, `make -s gpu-list` names it.
 
 SMOKE := $(B)/tests/gpu/smoke

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The least that has to work on a GPU before anything else is worth trying: the device, a tensor there and back, a kernel, a
 // cuBLAS product, a captured graph. Prints TAP as it goes, so that a crash shows how far it came.
 #include "ferry.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # `make bundle` holds what a machine without packages lacks: from sources and bundle alone, in a root without the packages, without a
 # network, the library and the smoke tests are built and the GPU check's dry run passes its smoke stage.
 # The root is this machine's, seen through an overlay in which the packages' files are removed. tests/nightly does the same in a bare

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The GPU check's own script: stages, budgets, cutting off, continuing, files; on simulated devices with stand-ins for the tools.
 # run: FERRY_SIM_DEVICES=2
 # timeout: 600

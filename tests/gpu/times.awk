@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # awk -f inspected.awk -f times.awk INSPECTED.json MEASURED: a row for each kernel that `ladders --times` measured, with the model's time
 # of a launch, "-" where no GPU is modelled.
 BEGIN { FS = OFS = "\t" }

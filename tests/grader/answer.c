@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From a learner's source to a program that a test can run. Compiler and linker run in the sandbox like the answer itself:
 // a source may make them read, write and eat whatever they can.
 #include "answer_tools.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An answer: a source file of a learner, compiled and linked with its exercise's driver.
 #ifndef GRADER_ANSWER_H
 #define GRADER_ANSWER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where an answer crashed. Its process prints addresses (core/sim/engine/crash.c); what they stand for is looked up afterwards, in the same answer
 // compiled again with lines: most answers do not crash, and lines would make each verdict slower.
 #include "answer_tools.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a built answer's machine code says: the lines that places are on, and what its basic blocks compute.
 #include "answer_tools.h"
 #include "inspect/instrument/instrument.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One run of a built answer: its limits, its environment, what it sees.
 #include "answer.h"
 #include "tool/compile/config.h"

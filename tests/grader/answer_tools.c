@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A command line, and a run of it in the sandbox: a source may make compiler and linker read, write and eat whatever they can.
 #include "answer_tools.h"
 #include "case.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tools that answers are built with: a command line, and a run of it in the sandbox. For what builds answers and reads them.
 #ifndef GRADER_ANSWER_TOOLS_H
 #define GRADER_ANSWER_TOOLS_H

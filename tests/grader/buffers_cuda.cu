@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The child's half for kernels: device memory with guards on both sides, and counts from the CUDA runtime. It stands on the
 // runtime alone, so that it is built against the simulator and, with nvcc, against NVIDIA's.
 #include "child.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The child's half for exercises on the library: tensors from a request, tensors into a reply, errors caught, counts.
 #include "child.h"
 #include "driver.h"

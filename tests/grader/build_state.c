@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Is the build what ./ferry was linked with? Answers are linked with objects that stand in the build folder, and make may be
 // replacing them at this moment. make links ./ferry after all of them, so none may be newer.
 #include "answer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cases: random numbers, asking, and what came back.
 #include "case.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A case is one run of one test: its random numbers, what is asked, what came back and what was found. For the grader only.
 #ifndef GRADER_CASE_H
 #define GRADER_CASE_H

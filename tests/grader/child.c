@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The process that the answer runs in: reads one request from the socket, lets the exercise's driver call the answer, sends
 // one reply. It is trusted code in an untrusted process, so nothing here decides anything.
 #include "child.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the two halves of the child share: child.c, and what places arrays (buffers_tensor.c with the library, buffers_cuda.cu
 // for kernels).
 #ifndef GRADER_CHILD_H

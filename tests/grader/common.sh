@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # What the tests of ./ferry share: a copy of the command in a folder of their own, so that a build beside them does not take it
 # away; results as TAP. Sourced by them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The elements of an array, of whatever dtype, as doubles; and how many are not what was wanted.
 #include "case.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The course (course.h): the simulator tells what is queued and what runs, and the linker sends the calls of streams and events
 // through here (--wrap). On a real GPU nobody tells, and there is no course.
 #include "event_trace.h"

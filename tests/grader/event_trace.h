@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the answer's process did while it was counted, in its order: kernels, copies, waits and events, each with its stream
 // and with when it had run. Kept by the child (event_trace.c), read by checks (course() in exercise.h).
 #ifndef GRADER_EVENT_TRACE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // For drivers of kernels that work in streams: the course (course.h) of one call, as the simulator tells it. On a GPU nobody tells.
 #ifndef GRADER_EVENT_TRACE_SIM_H
 #define GRADER_EVENT_TRACE_SIM_H

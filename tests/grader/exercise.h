@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an exercise is to the grader. tests/hidden/NN_slug/check.c describes one; it is linked into ./ferry, the trusted
 // parent, and never runs beside the learner's code. README.md in this folder walks through a whole exercise.
 //

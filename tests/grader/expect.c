@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
 #include "case.h"
 #include "registry.h"

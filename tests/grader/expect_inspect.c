@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a check expects of what the inspector saw, said with the line of the answer that it is about.
 #include "case.h"
 #include "inspect/report/inspection.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "forbidden.h"
 #include "case.h"
 #include "sim/compile/c_tokens.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an answer to an open exercise must not have: the inspector, which scores it, could not see what that does.
 #ifndef GRADER_FORBIDDEN_H
 #define GRADER_FORBIDDEN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays of a thread's own that its registers cannot be: those with an index that the compiler does not know. Read from the source's
 // words, and told only on evidence: what comes from a kernel's parameters, from the place of a thread or from memory is not known, nor
 // is a loop's variable whose first, last or next value does. Everything else (macros, templates' parameters, what a helper is given)

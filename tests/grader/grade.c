@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Grading answers, several at a time: a process of the grader's own for each, which sends its verdict through a pipe. A check
 // that breaks takes its own process with it and no other.
 #include "grade.h"

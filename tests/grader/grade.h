@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Grading many answers: what is graded, and what has come out so far.
 #ifndef GRADER_GRADE_H
 #define GRADER_GRADE_H

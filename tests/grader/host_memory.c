@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An answer's own host memory. What it gets from malloc and its like ends at a page that nobody may touch, and what it has freed is
 // closed: the place where it reads or writes too far, or too late, ends it with a line that judge.c finds, instead of giving it
 // whatever lies there. answer.c links its calls to these functions; the library and drivers keep their own, but for `free` and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An answer's own host memory: what child.c asks of it, what answer.c links with it, what judge.c finds in what it says.
 #ifndef GRADER_HOST_MEMORY_H
 #define GRADER_HOST_MEMORY_H

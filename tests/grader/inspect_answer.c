@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry inspect` of an answer to an exercise, which may be anybody's: built by the tools that build answers to judge them, and run by the
 // exercise's tests, all of it in the sandbox. What a run records comes back as a file in its folder, also where the answer crashed.
 #include "answer_tools.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry inspect` of an answer to an exercise: it is built, and run by the exercise's tests, in the sandbox.
 #ifndef GRADER_INSPECT_ANSWER_H
 #define GRADER_INSPECT_ANSWER_H

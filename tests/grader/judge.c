@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs an answer's tests and says what each showed.
 #include "judge.h"
 #include "registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The verdict on an answer: each of its exercise's tests, run and judged.
 #ifndef GRADER_JUDGE_H
 #define GRADER_JUDGE_H

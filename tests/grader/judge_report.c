@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A failed test in words, for the learner.
 #include "judge_report.h"
 #include "tool/print/lesson.h"

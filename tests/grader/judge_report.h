@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inside the grader: what a failed test's report says (judge.c).
 #ifndef GRADER_JUDGE_REPORT_H
 #define GRADER_JUDGE_REPORT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tests of one answer, some beside each other: helpers are processes of the grader's own, each of which takes the next test that
 // nobody has taken, as this one does, and sends what it has judged through a pipe. Which tests a verdict consists of does not hang on
 // who was faster: what was run behind one that did not end is dropped, where that is to be the last.

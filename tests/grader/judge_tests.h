@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inside the grader: between a verdict (judge.c) and who runs its tests (judge_tests.c).
 #ifndef GRADER_JUDGE_TESTS_H
 #define GRADER_JUDGE_TESTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ledger of a kernel's operations on simulated devices: each launch, copy or fill, at the place where the simulator queues
 // it. The linker sends calls of sim_submit through here (--wrap).
 #include "child.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // For drivers of kernels on simulated devices: a launch or copy that fails, as on a GPU that has no resources left.
 #ifndef GRADER_LEDGER_SIM_H
 #define GRADER_LEDGER_SIM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry grade --merge`: results of parts, put together. Whatever does not fit is told, all of it, and then nothing is written.
 #include "merge.h"
 #include "sandbox.h"

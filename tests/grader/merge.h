@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Results of parts on their way to one: what `ferry grade --merge` has read. merge_read.c reads, merge.c compares and puts together.
 #ifndef GRADER_MERGE_H
 #define GRADER_MERGE_H

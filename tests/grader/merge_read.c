@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a file that `ferry grade --json` wrote; on other machines, and hands may have changed it since.
 #include "case.h"
 #include "merge.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Judged kernels are compiled with -fsanitize=alignment (kernel_flags.h): before each access whose address does not fit its type the
 // compiler calls this function. Its name is the sanitizer's, whose library is not linked.
 #include "sim/engine/fault.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The mistakes that many exercises have in common, in words. Those of an inspector's findings are in expect_inspect.c.
 #include "exercise.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Linked into a program that `ferry play` runs: at its end it says what the library has counted, or where it crashed.
 #include "ferry.h"
 #include "sim/engine/crash.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The exercises that are linked in: one pointer each in the section "exercises".
 #include "registry.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The exercises that are linked in.
 #ifndef GRADER_REGISTRY_H
 #define GRADER_REGISTRY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Results as files: JSON of our own, JUnit XML, Gradescope's results.json, CSV.
 #include "grade.h"
 #include "sandbox.h"

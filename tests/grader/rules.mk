@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What judges answers, as a part of build/ferry, and what it links answers with. The exercises' checks (tests/hidden/*/check.c)
 # go into the program; their drivers are objects of their own, to be linked with an answer when it is graded.
 # Sanitized builds do without it: answers run under limits that leave no room for a sanitizer's memory. What reads replies and

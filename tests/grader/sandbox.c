@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Watches over a command: its output, its reply, its memory and its time; and ends it.
 #include "sandbox_impl.h"
 #include "tool/print/plain.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs a command that is not trusted: limits, no descriptors but its own, nothing of the machine in sight that it does not
 // need, and its whole tree of processes gone afterwards. Which protections were in force is part of the result.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // bubblewrap in place of namespaces of our own: where those are refused to us, an installed bwrap may be allowed them.
 #include "sandbox_impl.h"
 #include <stdio.h>

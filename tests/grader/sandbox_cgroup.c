@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A cgroup bounds the processes of one run together, whoever they run as; a limit of the user's bounds all that the user runs. Where the
 // machine has the controllers for it, it also bounds memory that is no process's own (page tables, what is in sockets), tells how long all
 // processes have computed, and gives each run the same share of the processors, however many processes it has.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The command's own process, before it becomes the command: everything is taken away from it that it does not need, and what is
 // left is looked at once more. Whatever cannot be taken away ends it.
 #include "sandbox_impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a sandboxed command sees of the files: the system's programs, what its job names, its own folder, and nothing else.
 //
 // A small tmpfs becomes the root. What is to be seen is bound into it from the old root, read-only, and then the old root is

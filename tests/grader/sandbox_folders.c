@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Folders of answers: made, taken over, removed. Where they stand, other users of the machine may stand too, and commands write
 // in them: so nothing is opened by a path of several parts, no link is followed, and whose a file is is asked of the open file.
 #include "sandbox_impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of the sandbox share.
 #ifndef GRADER_SANDBOX_IMPL_H
 #define GRADER_SANDBOX_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Landlock: a process gives up the rights to files that it does not need, and all it starts has given them up too. It takes no
 // privileges, so it is there where namespaces are refused. Files stay visible by name, but they cannot be opened.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which way of shutting commands in: chosen once, by trying it with a command of the grader's own. After that a start succeeds
 // at that level, or it fails; no failure ever lowers the level.
 #include "sandbox_impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The limits that the grader was started with (ulimit), which all that it starts inherits: what is too low for a right answer must not
 // count against it.
 #include "sandbox_impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Output of a command, kept short: the first lines and the last ones, whatever the amount.
 #include "sandbox_impl.h"
 #include "tool/print/plain.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A filter of system calls: what an answer and a compiler never need, and what leads out of the other walls. New namespaces (in
 // one of its own a command may mount a filesystem in memory that no limit counts), files in memory that no process maps,
 // segments of shared memory that outlive it, the network, other processes' memory, the kernel's keyrings and programs for it. Where a

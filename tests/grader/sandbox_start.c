@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One attempt to start a command in its sandbox: parent -> supervisor -> command.
 //
 // The supervisor is the first process of a new PID namespace where the plan has one: when it ends, the kernel ends everything

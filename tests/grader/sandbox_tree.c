@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tree of processes: its memory, and its end. Found through /proc, by parents or children; orphans of the tree hang below its supervisor
 // (the first process of a PID namespace, or a subreaper), so that none gets away by forking twice.
 #include "sandbox_impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ways in which an answer is run: what the simulator is told. What one of them hides another shows, and the same seed gives
 // the same.
 #ifndef GRADER_SCHEDULE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "score.h"
 #include "inspect/report/inspection.h"
 #include "model/gpu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an answer may use of the library: what the headers of ferry.h declare, and not the functions with which it counts. A
 // call of fy_count_launch would make a kernel out of nothing.
 #include "symbols.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an answer's object may define and use.
 #ifndef GRADER_SYMBOLS_H
 #define GRADER_SYMBOLS_H

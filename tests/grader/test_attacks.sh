@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Hostile answers: each gets 0 points with the status that it says in its first line, nothing of it is left behind, and the
 # answer graded after them is graded as ever. At every level of the sandbox that can be had here, as root and as another user.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The process that an answer runs in ends when the grader is gone before it has asked for anything, whatever errno was left at.
 // run:
 #define main child_main

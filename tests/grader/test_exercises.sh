@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The tests of the tests. For every exercise: the stub scores 0, the solution and every right_* score 100 %, every wrong_* less,
 # with its mistake's name in the report, and so do an empty function and a constant. And docs/exercises.md is the table of all
 # of that.

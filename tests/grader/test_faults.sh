@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Where the command runs may be against it: standard output is full, results go to a device or through a link, the umask is strict.
 # What the user named is written or the command says why not; nothing that was there is damaged, and no answer pays for it.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Folders of answers, where somebody else changes them while they are removed or taken over; and hostile text.
 //
 // The functions of the system that change files are wrapped by the linker (--wrap).

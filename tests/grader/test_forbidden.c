@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an answer must not use (symbols.c); and one to an open exercise must not have: words that hide from the inspector what it does, and arrays of a thread's own whose
 // indices the compiler does not know. Told on evidence alone: what is known, or may be, is nobody's mistake.
 // run:

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry inspect on answers to the kernel exercises: solutions have no finding, nor have right answers (here are those of exercises
 # whose hidden tests do not ask that of them), and of wrong ones whose mistake shows in what a kernel accesses it names that.
 #

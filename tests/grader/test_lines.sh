@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What a verdict says of an answer's source: the line and the callers of a crash, the line of a kernel's fault, the warning that matters,
 # and the host threads that kernel exercises have no use for.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

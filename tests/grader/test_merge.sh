@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry grade --part and --merge: parts of a class, put together, are what one grading of all of it comes to; what does not
 # fit is told, and nothing is written; files that are damaged anyhow crash nothing.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Where the clone stands changes nothing about how an answer is shut in: below folders that every answer sees (/opt, /usr), where
 # solutions could be included by their full path; and where only root can read it, whose answers run as another user.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The grader against hostile replies: the reader of messages under mutated bytes, and every exercise's check under replies that
 // are made up while it looks at them. Nothing may crash: a check that does would take the exercise out of the score.
 // FERRY_FUZZ_COUNT sets how many replies each test of an exercise gets (12 when not set), FERRY_FUZZ_SEED which ones.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The sandbox when the machine lets it down: no descriptors, no processes, no memory, once or for good. A run then has all the
 // protections of the level that was chosen, or there is no run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A private copy of what compiler and linker read, for a clone that only root can read.
 #include "tools_root.h"
 #include "tool/compile/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where compiler and linker find what they need of the repository.
 #ifndef GRADER_TOOLS_ROOT_H
 #define GRADER_TOOLS_ROOT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A verdict through a pipe: the struct as it is (both ends are one program, its static data at the same addresses), then its texts.
 #include "verdict_pipe.h"
 #include <errno.h>

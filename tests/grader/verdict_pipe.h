@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A verdict on its way from a process of the grader's to the one that forked it.
 #ifndef GRADER_VERDICT_PIPE_H
 #define GRADER_VERDICT_PIPE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What an exercise was judged by.
 #include "case.h"
 #include "grade.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Messages to bytes and back. What is read may come from a hostile process: no length is believed.
 #include "wire.h"
 #include <stdlib.h>

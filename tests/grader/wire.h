@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What grader and answer say to each other over a socket: one request, one reply, each a list of named items.
 //
 //   message: magic u32, length u32 (bytes of the body), nonce u64, body: items one after another

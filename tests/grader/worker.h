@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A process of the grader's own that does a part of its work and sends what came of it through a pipe.
 #ifndef GRADER_WORKER_H
 #define GRADER_WORKER_H

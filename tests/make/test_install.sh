@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # `make install`: public headers and a library for a stated processor, which pkg-config, CMake and Meson find. The CMake and Meson files
 # are those of docs/api_stability.md.
 # run all:

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The test runner itself: what it makes of programs that pass, fail, skip, crash, hang, leak or say nothing.
 # run check:
 set -u

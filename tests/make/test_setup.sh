@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Without its packages a build names them and says what to type; nothing is compiled, and nothing installed.
 # run:
 # shellcheck source=tests/support/tap.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Changes right answers to the exercises in small ways, and says which changes the hidden tests do not notice."""
 import argparse
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # mutants.sh [OPTION...]: changes right answers and judges what comes of it; --help lists the options. universalmutator comes from
 # PyPI into build/mutants, once. Exit status 2: it could not be installed.
 set -eu

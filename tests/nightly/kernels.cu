@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reference solutions of five kernel exercises, called with inputs whose results are known: for processors on which the grader
 // itself does not run. Results are printed as TAP.
 #include <cuda_runtime.h>

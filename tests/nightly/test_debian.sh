@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Ferry in a bare Debian: a release is bootstrapped, this commit is cloned into root's folder there, which no other user may enter,
 # and then `make run`, all reference solutions at every level of the sandbox, as root and as a user, the inspector, and other
 # versions of the compilers. Packages come from where this machine's apt gets them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checks plots/torch/stats.py and cases.py by made-up numbers; the first that is wrong ends it with an error."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # What the tests of benchmarks and plots share: a folder of their own, results as TAP.
 set -u

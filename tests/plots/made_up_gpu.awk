@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A result file as ./ferry bench would write it on a machine with GPUs, of numbers made up by formulas: to test what the
 # plots do with one. Its names say so; it is never to be put into plots/recorded.
 #   awk -v simulated=no -f made_up_gpu.awk

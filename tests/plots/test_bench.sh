@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry bench: arguments, the list, and result files in which every benchmark of the list has its row.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 300

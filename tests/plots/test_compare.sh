@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The comparison with PyTorch: its statistics on made-up numbers, its settings, and the whole of it with Ferry on both sides.
 # run: FERRY_CUDA=sim
 # timeout: 120

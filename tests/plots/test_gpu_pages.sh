@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What recorded GPU checks put into the pages: the pages have it, and made-up checks give the right tables.
 # run:
 # shellcheck source=tests/support/tap.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The plots: from measurements of this machine and a made-up GPU to pictures; no way for simulated times into one.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 300

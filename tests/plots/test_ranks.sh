@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The comparison of several processes: its arguments, a run of Ferry alone, and the tables made of its file.
 # run:
 # timeout: 120

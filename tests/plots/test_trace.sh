@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry timeline: traces as pictures. Every row is there, simulated devices are marked, odd and broken traces are drawn or
 # refused with a reason, and never end the program otherwise.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

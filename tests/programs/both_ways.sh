@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # both_ways.sh [PATTERN]: runs the exercises' right answers that are kernels (solutions, tests/hidden/*/right_*.cu) with the grader's own
 # inputs, each both on fibers and as the loops that cu2cpp --split makes of it, and compares what they compute (both_ways.c). Takes
 # about ten minutes. Products and sums are not contracted: g++ would choose others in each version. A g++ of its own, first on PATH, compiles the answers as the library's kernels are.

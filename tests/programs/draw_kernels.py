@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """draw_kernels.py SEED COUNT [warps | places] [names]: a CUDA program of random kernels with barriers, whose results do not depend on the threads' order.
 
 Between two barriers a kernel reads one shared array anywhere and writes the other at the thread's own place. Loops and ifs round

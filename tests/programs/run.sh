@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Builds and runs CUDA programs that others wrote on the simulated device, and tells how each ended. It fetches nothing: the
 # checkouts are named by their paths, and nothing is written into them. `tests/programs/run.sh --help` says more.
 set -u

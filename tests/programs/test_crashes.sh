@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Programs of a reader's own that crash, use memory that is not the host's, or launch what cannot be launched: ./ferry cuda, play and
 # inspect say so, with the line of the source.
 # timeout: 600

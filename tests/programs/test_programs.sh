@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry cuda and ./ferry nvcc: the programs of this folder, errors in the user's words, nvcc's command line, an installed copy.
 # timeout: 600
 set -u

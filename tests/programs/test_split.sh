@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # cu2cpp --split: kernels with barriers as loops over a block's threads give what the threads give one by one.
 # `tests/programs/test_split.sh --all` draws many more kernels, and runs each right answer of the exercises both ways (both_ways.sh).
 # timeout: 600

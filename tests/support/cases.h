@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How each case of the golden files is computed with Ferry's public functions.
 #ifndef FERRY_TESTS_CASES_H
 #define FERRY_TESTS_CASES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A test's child: what must not happen in the test's own process.
 #ifndef FERRY_TESTS_CHILD_H
 #define FERRY_TESTS_CHILD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The locale's file, as glibc has it: fields by offset, in the machine's byte order.
 #include "comma.h"
 #include <locale.h>

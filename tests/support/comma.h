@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A locale whose numbers have a decimal comma, as that of most countries has.
 #ifndef FERRY_TESTS_COMMA_H
 #define FERRY_TESTS_COMMA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads the records of tests/golden/*.txt (make_golden.py describes them).
 #ifndef FERRY_TESTS_GOLDEN_H
 #define FERRY_TESTS_GOLDEN_H

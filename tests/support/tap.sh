@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Results of tests in bash as TAP: sourced by them. `result` counts in `count` and `failed`; `finish` ends the test. Where a test
 # sets `reads_with_python`, a result that python3 was missing for is a skip.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # Two hosts for a test in bash, after tap.sh: two network namespaces, each with a name and an address of its own, joined by a pair
 # of virtual cards. Sourcing it makes them, or skips the test with a word; they go when the test ends. $work is a folder, $a and $b

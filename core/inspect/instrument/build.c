@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Builds an instrumented program from a .cu file: stage by stage, each a compiler, an assembler or a linker as a child process.
 //
 // The stages of a file are in file_stages, at the end. Compiling it is a ladder of attempts (`attempts`), since what works best does not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Two versions of one file in one program: the instrumented one, and an uninstrumented one for blocks that --blocks
 // leaves out. Host code and all variables are the uninstrumented version's. Each version has functions of its own,
 // since the linker would keep only one of those with the same name. Both are assembly here, so that a static variable

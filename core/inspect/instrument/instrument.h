@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `./ferry inspect`: from a CUDA source file to an instrumented program, its runs and a report. stages.c has the order of all stages.
 #ifndef INSPECT_INSTRUMENT_H
 #define INSPECT_INSTRUMENT_H

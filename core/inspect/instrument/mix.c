@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The instruction mix of each basic block, from the instrumented program's machine code. A block begins with a call
 // to __sanitizer_cov_trace_pc, or with what pad_arrays.c has put in its place; at run time core/inspect counts how
 // often warps execute it. Only for x86-64, whose scalar instructions correspond to those of a GPU; what a GPU encodes

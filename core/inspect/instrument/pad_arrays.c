@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Rewrites the assembly of an instrumented file. It adds a redzone after each shared array: the compiler cannot check
 // an index through a pointer, which would otherwise reach the next array, where the access is legal. A redzone
 // belongs to no array, so the inspector reports the access. It also inlines the fast path of a basic block's event.

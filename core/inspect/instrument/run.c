@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs an instrumented program of the user's own, and reads the record that it leaves.
 #include "inspect/instrument/instrument.h"
 #include "tool/compile/process.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The stages of `./ferry inspect`, in order, from the command to the report (inspect_run_stages, at the end):
 //
 //   build      for each file (file_stages in build.c): translate kernel launches and compile to assembly, by the first of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The report as one self-contained page of HTML: the source with its counts in the margin, warmer the more a line
 // costs, and findings where they occur.
 #include "tool/compile/files.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An inspection: what instrumented kernels did, read from the records of their runs, and shown line by line.
 #ifndef INSPECT_INSPECTION_H
 #define INSPECT_INSPECTION_H

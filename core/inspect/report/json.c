@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The report as JSON, one object per line: findings, kernels, source lines. For scripts and CI.
 #include "tool/compile/files.h"
 #include "tool/print/text.h"

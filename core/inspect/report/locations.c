@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From program counters of an instrumented program to source lines, by addr2line.
 #include "inspect/report/inspection.h"
 #include "tool/compile/process.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An inspection on the terminal, at most 80 columns wide.
 #include "tool/print/style.h"
 #include "inspect/report/inspection.h"

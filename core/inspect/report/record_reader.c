@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads records (core/inspect/runtime/record_writer.c), resolves their locations to source lines, and adds them up.
 #include "tool/print/usage.h"
 #include "inspect/report/inspection.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Queries on an inspection, for the reports and for tests of answers.
 #include "inspect/report/inspection.h"
 #include "model/kernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The report as a table, one row per kernel: for lessons, and for comparing versions of a kernel.
 #include "inspect/report/inspection.h"
 #include <ctype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The modelled time of a kernel, and what limits it: modelled, not measured.
 #include "inspect/report/inspection.h"
 #include "model/gpu.h"

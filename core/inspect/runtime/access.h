@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fast path of an access, inlined into each callback: most accesses cannot race, which must be found out in a few
 // nanoseconds. The slow path is in lane.c, memory.c and race.c.
 #ifndef INSPECT_ACCESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asynchronous copies to shared memory. The simulator does them at once. For race detection they write when their
 // thread waits for them, or ends: an earlier read races with that write.
 #include "inspect/runtime/async.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asynchronous copies to shared memory, as the simulator reports them for the running thread (async.c,
 // sim/base/plugin.h).
 #ifndef INSPECT_ASYNC_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the simulator reports: launches and blocks begin and end, threads run and wait, memory is allocated and
 // copied. One block is instrumented at a time; uninstrumented blocks run at the same time.
 #include <limits.h>

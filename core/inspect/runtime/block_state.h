@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The state of the running block, as the simulator reports it (block_state.c).
 #ifndef INSPECT_BLOCK_STATE_H
 #define INSPECT_BLOCK_STATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What instrumented kernels call: with g++ -fsanitize=thread a function before each access, with
 // -fsanitize-coverage=trace-pc one at each basic block. The names are the thread sanitizer's, whose library is not
 // linked. Host code of the same file makes the same calls: `inspect_current` is NULL there, and in uninstrumented

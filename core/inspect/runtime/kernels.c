@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels that were launched: one entry for all launches of a kernel, with the sites that its warps executed.
 #include "inspect/runtime/kernels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernels that were launched (kernels.c).
 #ifndef INSPECT_KERNELS_H
 #define INSPECT_KERNELS_H

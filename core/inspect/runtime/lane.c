@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The trace of each lane: its events since the last flush. The simulator runs a warp's lanes one after another, so
 // traces are kept until the warp is complete. Also the slow path of accesses.
 #include <stdio.h>

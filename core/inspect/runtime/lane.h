@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The trace of each lane, and the slow path of accesses (lane.c).
 #ifndef INSPECT_LANE_H
 #define INSPECT_LANE_H

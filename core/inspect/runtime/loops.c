@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that run as loops over their block's threads (work-item loops, cudasim_split.h) report each thread's
 // iteration. Code between two iterations is not recorded: no thread of a GPU executes it, or all do, and it accesses
 // no memory.

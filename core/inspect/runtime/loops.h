@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Instrumented blocks that run as loops over their threads (loops.c).
 #ifndef INSPECT_LOOPS_H
 #define INSPECT_LOOPS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Writes the record that ./ferry reads: a line per item, fields separated by tabs, program locations as addresses.
 #include <locale.h>
 #include <stdio.h>

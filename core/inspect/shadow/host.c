@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data races of host code: it accesses memory that a copy or a kernel uses, and has not waited for it. The file's
 // host code is instrumented as kernels are; functions of the C library are not, except copies.
 #include <pthread.h>

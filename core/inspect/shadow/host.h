@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Accesses of the host to memory that copies and kernels use (host.c).
 #ifndef INSPECT_HOST_H
 #define INSPECT_HOST_H

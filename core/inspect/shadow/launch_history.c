@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "inspect/shadow/launch_history.h"
 
 #include <limits.h>

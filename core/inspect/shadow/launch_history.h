@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Happens-before between launches, copies, fills, library functions and the host: by streams, events and waits of the
 // host. Each operation has a vector clock (sim_vector_clock, core/sim/runtime/stamp.c).
 #ifndef INSPECT_LAUNCH_HISTORY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shadow memory: the address space of an address; for each byte of device memory, whether it is allocated and
 // initialized; for each word that threads share, a shadow word with its last accesses (race.c).
 #include <stdio.h>

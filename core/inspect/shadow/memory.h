@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shadow memory: address spaces, allocation and initialization, shadow words (memory.c).
 #ifndef INSPECT_MEMORY_H
 #define INSPECT_MEMORY_H

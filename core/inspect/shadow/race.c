@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data races, after FastTrack (Flanagan and Freund, PLDI 2009): each word remembers epochs of its last write and
 // reads. Of two accesses, one of them a write, what orders them? A barrier (they are in different phases), a
 // synchronization of the warp (vector_clock.c), a fence and an atomic (sync.c), or, of different launches, a stream

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data races: the last accesses to each word, checked against the next one (race.c).
 #ifndef INSPECT_RACE_H
 #define INSPECT_RACE_H

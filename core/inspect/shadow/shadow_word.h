@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shadow states of words, and the accesses that need no further check (FastTrack's same-epoch rules); the others are
 // race.c's.
 #ifndef INSPECT_SHADOW_WORD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Happens-before through memory: a thread writes data, executes __threadfence(), and then changes a flag atomically
 // or by a volatile write (a release); another thread later changes the flag atomically or reads it as a volatile (an
 // acquire). Each such address is a synchronization variable with a list of releases; each block has a log of its

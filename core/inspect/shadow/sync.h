@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What fences, atomics, volatile accesses and grid.sync() order between threads (sync.c).
 #ifndef INSPECT_SYNC_H
 #define INSPECT_SYNC_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Happens-before among the lanes of one warp between two barriers, with vector clocks (Flanagan and Freund,
 // "FastTrack", PLDI 2009).
 //

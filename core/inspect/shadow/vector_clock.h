@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Happens-before among the lanes of a warp within a phase (vector_clock.c).
 #ifndef INSPECT_VECTOR_CLOCK_H
 #define INSPECT_VECTOR_CLOCK_H

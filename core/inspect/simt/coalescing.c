@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Coalescing and bank conflicts: how many 32-byte sectors of global memory, or wavefronts over the 32 banks of shared
 // memory, a warp instruction takes, and how many it would take if its bytes were contiguous. Terms and rules are
 // those of Nsight Compute.

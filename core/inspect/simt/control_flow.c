@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The control-flow graph as observed: which basic block followed which; and the immediate post-dominator of each
 // block, where a GPU reconverges the lanes of a diverged warp. Post-dominators are computed by the iterative
 // data-flow algorithm on bit sets (Allen and Cocke, 1972; Cooper, Harvey and Kennedy, "A Simple, Fast Dominance

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The counts of a launch, from which a modelled GPU computes a time (FERRY_SIM_GPU, core/model).
 //
 // Sectors, wavefronts and barriers are counted. Caches are not simulated: each sector misses the L1 cache once per

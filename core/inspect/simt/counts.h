@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The counts of a launch, for a modelled GPU (counts.c).
 #ifndef INSPECT_COUNTS_H
 #define INSPECT_COUNTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From the traces of a warp's lanes to warp instructions, as a SIMT reconvergence stack executes them (Fung, Sham,
 // Yuan and Aamodt, "Dynamic Warp Formation and Scheduling for Efficient GPU Control Flow", MICRO 2007; GPGPU-Sim):
 // lanes at the same instruction execute it together. Where lanes diverge, each group runs to the immediate

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From lanes to warp instructions (simt_stack.c), reconvergence points (control_flow.c), and the cost of an access
 // (coalescing.c).
 #ifndef INSPECT_SIMT_STACK_H

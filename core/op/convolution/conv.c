@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.conv2d, written out in full.
 //
 //   x       (N, C, H, W)             N images of C channels

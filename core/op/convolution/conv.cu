@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.conv2d and its gradients on CUDA: matrix products of cuBLAS over columns (im2col), or, when it is asked for, over columns that
 // are never written (conv_implicit.cuh). The images are taken in chunks, so that the columns fit into a bounded workspace. No
 // atomics: results are the same in every run.

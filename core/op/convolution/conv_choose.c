@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The algorithms of a convolution, for benchmark mode: which there are for a call, and what the choice depends on.
 //
 // One function serves all five ops, whose arrays stand in different places: a plain convolution and its two gradients, and the

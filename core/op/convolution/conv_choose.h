@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which algorithm computes a convolution in benchmark mode: FyOp.choose of its ops.
 #ifndef FERRY_OP_CONV_CHOOSE_H
 #define FERRY_OP_CONV_CHOOSE_H

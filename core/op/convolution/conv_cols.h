@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The matrix of columns of one element type. Included by conv_im2col.c.
 //
 // Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.

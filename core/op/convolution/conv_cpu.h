@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The ways a convolution runs on the CPU, for conv.c and conv_pool_cpu.c: all arrays row-major. The third is in winograd.h.
 #ifndef FERRY_OP_CONV_CPU_H
 #define FERRY_OP_CONV_CPU_H

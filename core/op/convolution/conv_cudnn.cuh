@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolutions by cuDNN, as algorithms to choose from in benchmark mode. Compiled where cuDNN's header is, and found by its soname
 // when it is first asked for; where either is missing there are none of these algorithms (FY_LAUNCH_NO_KERNEL).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The convolution of one image straight from its pixels, for one element type. Included by conv_pool_images.h.
 //
 // The image stands in a frame of zeros, so that every tap of the kernel is at a fixed distance from the pixel it is applied

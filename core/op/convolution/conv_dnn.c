@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution by oneDNN, in the layouts that it likes best: float32 or bfloat16 with enough channels.
 //
 // The batch is cut into chunks by its size alone. A thread takes a chunk, brings its images into oneDNN's layout, convolves,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // oneDNN's convolutions, made once per shape: for conv_dnn.c.
 #ifndef FERRY_OP_CONV_DNN_H
 #define FERRY_OP_CONV_DNN_H

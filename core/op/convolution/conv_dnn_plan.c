@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making and keeping oneDNN's convolution primitives, with the API of oneDNN 2 or 3.
 //
 // Every primitive takes its scratch memory from the caller: the library's own is shared by all threads of a primitive.

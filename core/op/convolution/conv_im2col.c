@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution on the CPU as matrix products over columns: for float64, for few input channels, and wherever oneDNN
 // declines. Threads share the images of the batch; the order of sums depends on the shapes alone.
 #include "base/threads.h"

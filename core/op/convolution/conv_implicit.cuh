@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.conv2d and its gradients on CUDA as one matrix product whose columns are never written to memory: each tile of them is
 // gathered from the images when it is needed (implicit GEMM). It needs no workspace, and reads pixels again instead of columns.
 //

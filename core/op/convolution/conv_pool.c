@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // max_pool2d(relu(conv2d(x, weight, bias)), window) as one op.
 //
 // The convolution's output is the largest array of such a layer, and ReLU's another one. Fused, neither exists: each image is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution, ReLU and max pooling in one on CUDA: the convolution goes to scratch memory, from where one kernel cuts off at
 // zero and pools. Backward spreads the gradient into scratch memory by the taps and leaves the rest to the convolution's.
 #include "op/convolution/conv_pool.h"

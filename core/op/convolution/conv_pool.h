@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution, ReLU and max pooling as one op: parameters and geometry, plain C, shared by the CPU and CUDA sources.
 #ifndef FERRY_OP_CONV_POOL_H
 #define FERRY_OP_CONV_POOL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution, ReLU and max pooling in one on the CPU. The convolution is Winograd's or oneDNN's where there are channels enough
 // (conv_run.c), else the direct one; each leaves an image's channels together, which is what pooling's vectors run over. Threads share the
 // batch; the order of every sum depends on the shapes alone.

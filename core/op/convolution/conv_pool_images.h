@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Convolution, ReLU and max pooling of images on one thread, for one element type, which float32's also do for bfloat16: an image
 // is widened when its turn comes. Included by conv_pool_cpu.c.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which of the kernels with a hook does a convolution on the CPU.
 #include "op/benchmark.h"
 #include "op/convolution/conv_cpu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.max_pool2d and F.avg_pool2d, with their gradients.
 #include "op/convolution/pool.h"
 #include "op/op.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.max_pool2d and F.avg_pool2d on CUDA. Gradients are gathered: a thread sums what its pixel gets, without atomics.
 #include "op/kernel/cuda_common.cuh"
 #include "op/convolution/pool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling over planes: parameters and geometry, plain C, shared by pool.c and pool.cu.
 #ifndef FERRY_OP_POOL_H
 #define FERRY_OP_POOL_H

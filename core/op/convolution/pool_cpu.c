@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling on the CPU: threads share the planes, so each gradient is summed by one thread in a fixed order.
 #include "op/convolution/pool_cpu.h"
 #include "base/threads.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling on the CPU, for pool.c.
 #ifndef FERRY_OP_POOL_CPU_H
 #define FERRY_OP_POOL_CPU_H

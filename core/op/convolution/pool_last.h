@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // ReLU and max pooling of one image whose channels lie together, for one element type. Included by conv_pool_images.h.
 //
 // Channels are what the vectors run over; `stride` channels, a multiple of VL, belong to each position.

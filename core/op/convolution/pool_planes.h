@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pooling of one plane for one element type. Included by pool_cpu.c.
 //
 // A maximum remembers which tap of its window it came from: tap = row * kernel + column.

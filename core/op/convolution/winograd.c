@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "op/convolution/winograd.h"
 #include "base/threads.h"
 #include "op/copy/transpose.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Winograd's convolution on the CPU: float32, kernels of 3 by 3, stride 1. Taken by the rule where it pays (conv_run.c), and timed
 // beside the others in benchmark mode.
 //

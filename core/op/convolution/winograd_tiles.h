@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The inner loops of winograd.c: tiles to the points and back, and the products at a point. Included there alone.
 //
 // The points are 0, A, -A, B, -B and infinity. To evaluate at a point and its negative, even and odd powers are added up once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "op/copy/convert.h"
 
 #include "base/threads.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies on the CPU between any dtypes and layouts, without autograd.
 #ifndef FERRY_OP_CONVERT_H
 #define FERRY_OP_CONVERT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies: between devices, dtypes and layouts. .to(), .clone(), .contiguous(), copy_ and fill_.
 //
 // On one device the op's kernel converts and walks any strides. Between devices bytes move as they lie: infer asks for a

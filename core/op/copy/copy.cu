@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // copy and fill on CUDA: any dtype to any dtype, any strides.
 #include "op/copy/copy.h"
 #include "op/kernel/cuda_common.cuh"

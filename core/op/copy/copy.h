@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parameters of copy and fill.
 #ifndef FERRY_OP_COPY_H
 #define FERRY_OP_COPY_H

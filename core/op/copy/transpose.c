@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "op/copy/transpose.h"
 
 #include "op/kernel/streaming.h"

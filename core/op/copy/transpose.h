@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transposing a tile in registers: what transposed copies and pointwise walks over transposed operands stand on.
 #ifndef FERRY_OP_TRANSPOSE_H
 #define FERRY_OP_TRANSPOSE_H

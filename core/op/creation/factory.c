@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making tensors: torch.tensor, zeros, randn, arange and their family.
 #include "base/state.h"
 #include "device/runtime.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making tensors: torch.tensor, zeros, randn, arange and their family.
 //
 // What is returned belongs to the innermost open scope. Every function here raises FY_OUT_OF_MEMORY_ERROR when memory runs

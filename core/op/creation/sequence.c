@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // arange, linspace and eye: ops that write a fresh tensor, the target of an in-place call.
 #include "op/creation/sequence.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // arange, linspace and eye on CUDA.
 #include "op/kernel/cuda_common.cuh"
 #include "op/creation/sequence.h"

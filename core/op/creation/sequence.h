@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parameters of arange and linspace, and the value of element i.
 #ifndef FERRY_OP_SEQUENCE_H
 #define FERRY_OP_SEQUENCE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // torch.add, written out in full: what every op in this library consists of.
 //
 //   out[i] = a[i] + b[i]            forward

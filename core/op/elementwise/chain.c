@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The record of the chain, and its kernel for the CPU. (A traced module on the CPU has chains of its own, block by block.)
 #include "op/elementwise/chain.h"
 #include "base/threads.h"

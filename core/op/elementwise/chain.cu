@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A chain of pointwise ops on CUDA: a thread takes an element through all links, and what lies between them stays in a register.
 #include "op/elementwise/chain.h"
 #include "op/kernel/cuda_common.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A chain of pointwise ops as one op, float32: each link reads the one before it, inputs and numbers. For traced modules, which on
 // CUDA so have one kernel where there were several. Plain C, shared by the CPU and CUDA sources.
 #ifndef FERRY_OP_CHAIN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Comparisons, isfinite and where.
 #include "op/op.h"
 #include "op/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Comparisons, isfinite and where on CUDA.
 #include "op/elementwise/pointwise.cuh"
 #include "op/elementwise/pointwise_math.h"

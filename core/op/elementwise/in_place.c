@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The public in-place forms of the pointwise ops.
 #include "op/op.h"
 #include "op/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arithmetic: sub, mul, div, pow, neg, abs (add is in add.c); and what all pointwise ops share on the CPU.
 #include "op/elementwise/pointwise.h"
 

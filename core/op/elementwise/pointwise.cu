@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arithmetic on CUDA: add, sub, mul, div, pow, neg, abs, relu, clamp.
 #include "op/elementwise/pointwise.cuh"
 #include "op/elementwise/pointwise_math.h"

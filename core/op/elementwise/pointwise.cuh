@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Launching a functor over arrays: the one way all pointwise CUDA kernels run.
 //
 // Where the arrays are contiguous (or a single value), each thread moves 16 bytes at a time; otherwise it computes the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of the pointwise ops share.
 #ifndef FERRY_OP_POINTWISE_H
 #define FERRY_OP_POINTWISE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions: exp, log, sqrt, tanh, sigmoid, relu, gelu, clamp, and the fused backward kernels of some.
 #include "op/op.h"
 #include "op/ops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions on CUDA: exp, log, sqrt, tanh, sigmoid, gelu, and the fused backward kernels.
 #include "op/elementwise/pointwise.cuh"
 #include "op/elementwise/pointwise_math.h"

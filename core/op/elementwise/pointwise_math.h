@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The formulas of the pointwise operations, for C and for CUDA.
 //
 // Names end in their type: f32, f64, i64, i32, u8, b8. The float32 functions are without branches and spell out each fused

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tensor's elements on the host: copying them out, and comparing.
 #include "device/runtime.h"
 #include "op/ops.h"

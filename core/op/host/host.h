@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors read on the host: their elements, comparing, printing, .npy files. All of it waits for the device.
 #ifndef FERRY_OP_HOST_H
 #define FERRY_OP_HOST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NumPy's .npy files: magic, version, a Python dict as header, then the elements.
 //
 // What is read may be hostile: every length is checked against the file before it is believed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // print(tensor), character for character as PyTorch does it (its _tensor_str.py has the rules).
 //
 // One width is found for all elements; more than 1000 elements are summarised to three at each edge; lines hold 80

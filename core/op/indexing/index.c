@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // index_select, embedding, and index_add, which is their gradient.
 #include "op/indexing/index.h"
 #include "op/op.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // index_select, embedding and index_add on CUDA. An index out of range stops the kernel: a device-side assert, as in PyTorch.
 #include "op/kernel/cuda_common.cuh"
 #include "op/indexing/index.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What index_select, index_add and embedding of the CPU and of CUDA agree on. Plain C.
 #ifndef FERRY_OP_INDEX_H
 #define FERRY_OP_INDEX_H

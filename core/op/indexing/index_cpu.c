@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // index_select, embedding and index_add on the CPU.
 #include "base/threads.h"
 #include "op/indexing/index.h"

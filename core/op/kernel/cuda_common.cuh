@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the CUDA kernels share: dtypes, loads and stores, launch sizes, reductions, and indexing of strided arrays.
 //
 // A kernel is a template over the storage type T of its elements and computes in FyMath<T>::type, so that the half types

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "op/kernel/dnn.h"
 #include <pthread.h>
 #include <stdint.h>

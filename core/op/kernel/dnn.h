@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the products and convolutions by oneDNN share: its engine, descriptions of memory, running a primitive, and a cache of
 // what was made for a shape. With the API of oneDNN 2 or 3.
 #ifndef FERRY_OP_DNN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "op/kernel/iter.h"
 
 #include "base/threads.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Walking several arrays of different strides together: what pointwise kernels of both devices stand on.
 //
 // An FyIter holds operands broadcast to one shape. Finishing it drops dimensions of size 1 and merges neighbours that are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stores that go past the caches: for results larger than any cache, whose lines would otherwise be read from memory before
 // they are written, only to be thrown out again.
 #ifndef FERRY_OP_STREAMING_H

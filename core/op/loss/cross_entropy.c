@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.cross_entropy: softmax, logarithm and the choice of the target's class in one op, written out in full.
 //
 //   x       (N, C)  scores of N samples for C classes; (C) is one sample

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cross entropy of rows on the CPU for one type: included by cross_entropy.c with T (float or double) and S (f32 or f64)
 // defined. No include guard.
 #define JOIN_(a, b) a##b

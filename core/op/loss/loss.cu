@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cross_entropy and mse_loss on CUDA. A target that is no class stops the kernel: a device-side assert, as in PyTorch.
 #include "op/loss/loss.h"
 #include "op/reduction/reduce_cuda.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the loss kernels of the CPU and of CUDA agree on. Plain C.
 #ifndef FERRY_OP_LOSS_H
 #define FERRY_OP_LOSS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.mse_loss: the mean, or the sum, of (x - target)^2.
 #include "base/threads.h"
 #include "op/loss/loss.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.batch_norm, written out in full. x is (N, C) or (N, C, H, W): N images of C channels of A = H * W values, or of 1.
 //
 //   mean[c] = sum of channel c of all images / (N * A)                        (C)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.batch_norm on CUDA: a block per channel for sums, a thread per element for the rest.
 #include "op/kernel/cuda_common.cuh"
 #include "op/normalisation/norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batch normalisation: parameters and geometry, plain C, shared by the CPU and CUDA sources.
 #ifndef FERRY_OP_NORM_H
 #define FERRY_OP_NORM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batch normalisation of a block of channels for one element type. Included by norm_cpu.c.
 //
 // Images (n, c, h, w) are read in runs of h * w values of one channel; vectors (n, c) row by row over the block's channels.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batch normalisation on the CPU: threads share the channels, so sums have one order for any number of threads.
 #include "op/normalisation/norm_cpu.h"
 #include "base/threads.h"

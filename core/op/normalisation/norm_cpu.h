@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Batch normalisation on the CPU, for norm.c.
 #ifndef FERRY_OP_NORM_CPU_H
 #define FERRY_OP_NORM_CPU_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // F.softmax and F.log_softmax along one dimension, written out in full; each is one kernel, and so is its gradient.
 //
 //   softmax      y[i] = e^(x[i] - max) / sum over k of e^(x[k] - max)         max is the largest x[k]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // softmax and log_softmax on CUDA, and their gradients: each element is read twice and written once.
 #include "op/normalisation/softmax_cuda.cuh"
 

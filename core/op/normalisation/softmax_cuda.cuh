@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that read a row, agree on something about it (its maximum and sum, say), and read it again. A functor F says
 // what:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Softmax of rows and of columns on the CPU, for one type. Included by softmax.c.
 // Each row is read while it is in cache: its maximum, then exponentials and their sum, then the result.
 //

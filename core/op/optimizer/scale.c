@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // amp_non_finite_check_and_unscale, amp_update_scale: what a gradient scaler does, on the device of the gradients, so that
 // scaling itself waits for no device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A gradient scaler's two ops on CUDA.
 #include "op/kernel/cuda_common.cuh"
 #include "op/optimizer/scale.h"

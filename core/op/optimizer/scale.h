@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a gradient scaler runs on the gradients' own device. Plain C, shared with the CUDA source.
 #ifndef FERRY_OP_SCALE_H
 #define FERRY_OP_SCALE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sgd_step, adam_step: torch.optim's updates, fused. Parameter and state are written in place. adam_advance: the number of
 // Adam's next step, counted on the device.
 //

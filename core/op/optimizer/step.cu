@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The optimizer steps on CUDA: one grid-stride pass, computed in float32 (float64 for double parameters).
 #include "op/kernel/cuda_common.cuh"
 #include "op/optimizer/step.h"

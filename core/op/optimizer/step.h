@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The fused optimizer steps: one pass over a parameter, its gradient and its state. Plain C, shared with the CUDA source.
 #ifndef FERRY_OP_STEP_H
 #define FERRY_OP_STEP_H

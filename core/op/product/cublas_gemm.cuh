@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Row-major matrix products through cuBLAS, for the kernels of this folder.
 #ifndef FERRY_OP_CUBLAS_GEMM_CUH
 #define FERRY_OP_CUBLAS_GEMM_CUH

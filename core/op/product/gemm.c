@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products on the CPU: oneDNN for all but small float32 ones, the kernel of gemm_kernel.h for the rest.
 //
 // Large products are cut into blocks of C by their shape alone, and each block is computed by one thread. So an element's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products on the CPU, for core/ only. All matrices are row-major: element (i, j) of a matrix of leading dimension
 // ld is at [i * ld + j]; a transposed operand is stored as its transpose.
 #ifndef FERRY_OP_GEMM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The matrix product of one element type. Included by gemm.c.
 //
 // The plan is the usual one: a strip of GEMM_MR rows of A meets a panel of one or two vectors' width of B, and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // torch.matmul and F.linear.
 #include "op/product/matmul.h"
 #include "base/threads.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // torch.matmul and F.linear on CUDA: cuBLAS does the products.
 #include "op/product/cublas_gemm.cuh"
 #include "op/product/matmul.h"

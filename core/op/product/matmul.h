@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How matrices lie in tensors, for the matrix products: plain C, shared by matmul.c and matmul.cu.
 #ifndef FERRY_OP_MATMUL_H
 #define FERRY_OP_MATMUL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of bfloat16 matrices by AMX: registers that are tiles of 16 rows of 64 bytes, and an instruction that adds the
 // product of two of them to a third, 8192 multiplications at a time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Products of bfloat16 matrices by the processor's tiles (AMX), for matmul.c.
 #ifndef FERRY_OP_MATMUL_AMX_H
 #define FERRY_OP_MATMUL_AMX_H

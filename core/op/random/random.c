@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random numbers: uniform, normal, randint, dropout. The records and public functions; random_cpu.c has the CPU kernels.
 #include "op/random/random.h"
 

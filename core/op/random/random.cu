@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random ops on CUDA: one thread per Philox block, as many elements as it holds. The numbers are the CPU's.
 #include "op/kernel/cuda_common.cuh"
 #include "op/random/random.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How random elements come from Philox blocks, for C and CUDA alike.
 //
 // A call has a seed and an offset. Of 4-byte words: element i is word i % 4 of block offset + i / 4. Of 8-byte words

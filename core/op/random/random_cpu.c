@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random ops on the CPU. Philox blocks are made BATCH at a time, word by word in arrays, so that everything vectorises.
 #include "op/random/random_cpu.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The CPU kernels of the random ops, and what the factories need of them.
 #ifndef FERRY_OP_RANDOM_CPU_H
 #define FERRY_OP_RANDOM_CPU_H

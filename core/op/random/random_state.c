@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The generator of the process: a seed and a position that every random op moves forward.
 #include "op/random/random_state.h"
 #include "base/philox.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reserving random numbers: for core/ only.
 #ifndef FERRY_OP_RANDOM_STATE_H
 #define FERRY_OP_RANDOM_STATE_H

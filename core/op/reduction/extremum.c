@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // max and min, argmax and argmin: over all elements, or along one dimension.
 #include "op/op.h"
 #include "op/ops.h"

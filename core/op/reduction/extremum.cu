@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // max, min, argmax and argmin on CUDA: each reduction carries the value and its first index.
 #include "op/reduction/reduce.h"
 #include "op/reduction/reduce_cuda.cuh"

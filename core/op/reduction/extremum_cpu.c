@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // max, min, argmax and argmin on the CPU: one kernel gives the value, its first index, or both. NaN is beyond everything.
 #include "base/threads.h"
 #include "op/reduction/reduce.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // torch.sum and torch.mean, over all elements or over any set of dimensions, written out in full.
 //
 //   out[kept] = sum of a[kept, reduced] over the reduced dimensions          mean: the same, divided by their number

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sum and mean on CUDA.
 #include "op/reduction/reduce.h"
 #include "op/reduction/reduce_cuda.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the reductions of the CPU and of CUDA agree on: parameters, and the shape of the work. Plain C.
 #ifndef FERRY_OP_REDUCE_H
 #define FERRY_OP_REDUCE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sum and mean on the CPU.
 //
 // Outputs are summed in one of two ways, whichever reads the memory in its order. By rows: the terms of an output lie side by

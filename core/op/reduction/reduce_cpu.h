@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sums, products and maxima of contiguous runs on the CPU, in explicit vectors: a compiler may not reorder the terms of a
 // floating sum by itself. The order depends on n alone.
 #ifndef FERRY_OP_REDUCE_CPU_H

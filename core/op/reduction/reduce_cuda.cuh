@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions on CUDA, over anything: an Op says how two partial results become one, a Source where the terms are, a Sink
 // what to do with a result. No floating atomics and no barriers: large reductions are cut into chunks whose results are
 // reduced again, so the same call on the same device always gives the same bits.

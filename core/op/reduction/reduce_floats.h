@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The inner loops of sum and mean for one floating type: included by reduce_cpu.c with T (float or double) and NAME(x) defined. No
 // include guard.
 //

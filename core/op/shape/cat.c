@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cat and stack: any number of tensors into one, each copied once.
 #include "op/shape/cat.h"
 #include "op/kernel/iter.h"

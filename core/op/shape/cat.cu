@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cat and stack on CUDA: one kernel per input copies it into its part of the output, whatever the strides.
 #include "op/shape/cat.h"
 #include "op/kernel/cuda_common.cuh"

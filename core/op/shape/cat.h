@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What cat and stack of the CPU and of CUDA agree on. Plain C.
 #ifndef FERRY_OP_CAT_H
 #define FERRY_OP_CAT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views: other shapes and strides on the same storage. Each is an op without a kernel, so that gradients flow through.
 #include "op/shape/view.h"
 #include "graph/view.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parameters of the views, for those who read recorded calls. What is not named for a view is 0 there.
 #ifndef FERRY_OP_VIEW_H
 #define FERRY_OP_VIEW_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Addresses: device after device in one reserved range (runtime/memory.c).
 #include "sim/base/address.h"
 

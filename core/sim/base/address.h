@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // To which device an address belongs.
 #ifndef SIM_ADDRESS_H
 #define SIM_ADDRESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The environment, read and checked once.
 #include "sim/base/config.h"
 

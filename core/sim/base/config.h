@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the environment asks of the simulator; README.md describes each variable.
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the simulator can tell about itself; a real GPU has no such functions. C and C++.
 #ifndef CUDASIM_H
 #define CUDASIM_H

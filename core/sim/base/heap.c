@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // First-fit allocation (D. Knuth, "The Art of Computer Programming", vol. 1, section 2.5) in a sorted array of pieces;
 // sorted arrays of address ranges.
 #include "sim/base/heap.h"

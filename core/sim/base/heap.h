@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bookkeeping of memory: a device's heap, and sets of address ranges. No locks: the callers hold sim.lock.
 #ifndef SIM_HEAP_H
 #define SIM_HEAP_H

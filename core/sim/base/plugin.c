@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The registered plugins.
 #include "sim/base/plugin.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The first thing that a program with Ferry does: compare what the build needs with what the processor has. This file alone is
 // compiled for the oldest processor of its kind (core/tool/install.mk), so that it can run on all of them.
 #include "sim/base/processor.h"

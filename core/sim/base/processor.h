@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which instructions a build of Ferry needs of the processor beyond those that every x86-64 has. The list has what compilers choose for
 // -march; on other processors it is empty: -march=armv8-a, the baseline of `make install`, is what every 64-bit ARM has.
 #ifndef FERRY_SIM_PROCESSOR_H

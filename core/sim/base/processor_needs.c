@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What this build needs of the processor, from what the compiler defined under the build's own flags. No code: none of it may run
 // before the check.
 #include "sim/base/processor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The simulator's state, its own memory and its time.
 #include "sim/base/sim.h"
 

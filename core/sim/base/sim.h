@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The simulator's shared state and the small helpers that every file uses. Functions that need streams or blocks are defined in
 // runtime/device.c; they are declared here because everything calls them. Nothing in sim/ raises: as in CUDA, functions
 // return a cudaError_t, and what a kernel does wrong is reported on stderr and remembered by its device. Messages about

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The thread sanitizer's two annotations, for builds with -DCUDASIM_TSAN: the simulator is not instrumented there.
 // Other builds do nothing.
 #ifndef SIM_TSAN_H

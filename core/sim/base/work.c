@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Making work and counting references to it.
 #include "sim/base/work.h"
 

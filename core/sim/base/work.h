@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Work: something to do, such as a launch, a copy or a fill; and how a work that is spread over several worker threads
 // asks for them (runtime/worker.c).
 #ifndef SIM_WORK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuBLAS: checks the arguments, reads alpha and beta, and queues the computation in the handle's stream.
 #include "sim/blas/cublas_impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuBLAS's operations on many matrices that arrays of pointers name, and sums of matrices.
 #include "sim/blas/cublas_impl.h"
 

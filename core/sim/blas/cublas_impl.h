@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of the simulated cuBLAS share.
 #ifndef SIM_CUBLAS_IMPL_H
 #define SIM_CUBLAS_IMPL_H

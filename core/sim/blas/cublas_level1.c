@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuBLAS's operations on vectors. Sums are made in double and rounded once, which is at least as exact as a GPU's.
 #include "sim/blas/cublas_impl.h"
 

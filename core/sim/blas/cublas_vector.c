@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuBLAS: matrices by vectors, and saxpy, in float.
 #include "sim/blas/cublas_impl.h"
 

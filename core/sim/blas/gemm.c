@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The arithmetic of matrix products: float by oneDNN, small ones and double in blocks, the narrow types by way of float.
 #include "sim/blas/gemm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Matrix products on the CPU, column-major as cuBLAS's: C (m x n) = alpha op(A) op(B) + beta C.
 #ifndef SIM_GEMM_H
 #define SIM_GEMM_H

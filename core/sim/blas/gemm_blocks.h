@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A matrix product of one element type: strips of A's rows, whose sums stay in registers. Included by gemm.c.
 //
 // Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.

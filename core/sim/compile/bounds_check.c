@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cu2cpp --judge: shared arrays get guard zones, so that an index out of bounds is reported. A __shared__ array becomes a
 // ::cudasim::guarded object (include/cudasim_judged.h).
 #include "sim/compile/cu2cpp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "sim/compile/c_tokens.h"
 
 #include <ctype.h>

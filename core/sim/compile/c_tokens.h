@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A lexer for C and C++ text: comments, string and character literals (raw ones and their prefixes included), numbers with digit
 // separators, words, signs. For cu2cpp, `./ferry nvcc` and the grader. It allocates nothing and never fails: a literal without an end is
 // a token too.

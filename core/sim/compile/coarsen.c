@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Block coarsening: neighboring blocks of a kernel run as one wide block (thread coarsening across blocks; Magni, Dubach and O'Boyle,
 // "A Large-Scale Cross-Architecture Evaluation of Thread-Coarsening", SC 2013).
 //

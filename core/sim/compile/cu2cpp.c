@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cu2cpp [--gcc] [--judge] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites

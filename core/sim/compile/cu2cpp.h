@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What cu2cpp's two modes share: the rewriting of source text (cu2cpp.c) and of preprocessed programs (program.c).
 #ifndef CU2CPP_H
 #define CU2CPP_H

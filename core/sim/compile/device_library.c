@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The functions and types of CUDA's device library by name. The program's own declarations come first: a name that the program declares
 // is not a library name (token_declared), and callers look at the program's definition instead.
 #include <string.h>

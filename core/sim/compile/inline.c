@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inlining and A-normal form (Flanagan, Sabry, Duba and Felleisen, "The Essence of Compiling with Continuations", PLDI 1993): a call
 // that contains a barrier or a warp function is replaced by the function's body, and the value of each warp function gets a name of
 // its own before the statement that uses it. After that, every barrier and warp function is a statement by itself:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shared by the two files of the inliner: inline.c writes statements and expressions, inline_calls.c the calls that must be named or
 // inlined.
 #ifndef CU2CPP_INLINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The calls that inline.c must name or inline: warp functions, and functions that contain a barrier or a warp function.
 #include <stdlib.h>
 #include <string.h>

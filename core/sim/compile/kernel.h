@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The work-item-loop compiler behind cu2cpp --split: tokens, and a kernel as statements and variables. Its stages, in order:
 //   tokens.c                            reads the file and its includes
 //   parse.c, variables.c                statements, variables, names

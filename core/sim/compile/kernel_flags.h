@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How kernels are compiled for simulated devices: by answer.c and instrument/build.c, and by make, which compiles the runtime's header
 // beforehand with the same flags (core/tool/rules.mk); with others g++ would not take what was made of it.
 #ifndef GRADER_KERNEL_FLAGS_H

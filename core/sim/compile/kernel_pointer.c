@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels as pointers: (void *)kernel drops the parameters' types, which cudaLaunchKernel and kernel nodes of graphs need.
 #include "sim/compile/cu2cpp.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Launches, kernel<<<config>>>(args), in source text (cu2cpp.c) and in preprocessed text (program.c): where a launch begins and ends,
 // what nvcc refuses, and the C++ that calls the simulator instead. Also extern __shared__ arrays, whose size the launch gives.
 #include "sim/compile/cu2cpp.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which tokens of a kernel may change a variable: assignments, arguments passed by reference, addresses, references. Without types,
 // whatever may change a variable counts as a change (k->modified).
 #include "sim/compile/kernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Recursive-descent parser: a kernel's tokens as a tree of statements with their variables. It has no types; what it cannot parse, it
 // refuses (refusals.h).
 #include <stdlib.h>

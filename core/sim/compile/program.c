@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole program, after the preprocessor: launches stand there as they will be compiled, whichever macro or header they come
 // from, and every line knows its file by the lines `# 12 "file"`. With -DCUDASIM_PROGRAM, cudasim_abi.h leaves __shared__ and
 // __global__ in the text as __cudasim_shared__ and __cudasim_global__. Rewritten are

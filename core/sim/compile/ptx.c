@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Inline PTX of one instruction, as a call of C++: arithmetic, loads and stores, fences. cudasim_ptx.h has the functions.
 #include "sim/compile/cu2cpp.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Index-set splitting (Griebl, Feautrier and Lengauer, "Index Set Splitting", IJPP 28, 2000): the loop over a row's threads is
 // restricted to the threads for which the conditions at the start of a region hold.
 //

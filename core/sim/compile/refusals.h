@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Why a kernel is not compiled to work-item loops: the complete table. A kernel that is refused runs on fibers, one for each thread
 // that waits; the result is the same, only slower. CU2CPP_TELL=1 prints the reason for each kernel.
 #ifndef CU2CPP_REFUSALS_H

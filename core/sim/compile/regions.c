@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Parallel-region formation (PoCL: Jääskeläinen, de La Lama, Schnetter, Raiskila, Takala and Berg, "pocl: A Performance-Portable OpenCL
 // Implementation", IJPP 43, 2015): the code between two barriers is a parallel region, and each region becomes one loop over the
 // block's threads, a work-item loop. The loops come before the original body, which stays for all other cases:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Side-effect summaries of called functions (after Banning, "An Efficient Way to Find the Side Effects of Procedure Calls and the
 // Aliases of Variables", POPL 1979): whether a call may wait, use an atomic function, or read the thread's index. A summary covers every
 // function that the call may mean, and what those call. A call of an unknown function counts as a barrier: the kernel is refused.

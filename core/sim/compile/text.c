@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text buffers, and the rewrites that both modes of cu2cpp share.
 #include "sim/compile/cu2cpp.h"
 

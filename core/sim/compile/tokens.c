@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The tokens of a file and of the files that it includes, with its macros, matching brackets and declarations.
 #include <ctype.h>
 #include <stdio.h>

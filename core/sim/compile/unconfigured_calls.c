@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that are called like functions, hello(3), which nvcc refuses: "a __global__ function call must be configured".
 //
 // Only the compiler can tell which function a call means: a host function may have the kernel's name, or overload it. Therefore a

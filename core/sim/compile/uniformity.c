@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Uniformity analysis (Karrenberg and Hack, "Whole-Function Vectorization", CGO 2011; "Improving Performance of OpenCL on CPUs", CC
 // 2012): which variables and conditions have the same value in all threads. The analysis is optimistic: every variable is uniform at
 // first, and those that contradict this become private until nothing changes. Of the others, a value that is cheap to compute is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The kernel's parameters, and name resolution: which variable each word of the body means, by lexical scope.
 #include <stdlib.h>
 

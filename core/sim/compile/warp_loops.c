@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Warp collectives in loops over a warp's lanes: one loop stores each lane's operand into an array, and the next loop reads from it.
 // Between two barriers the warps run one after another, each through all of its loops.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Work-item loops (PoCL: Jääskeläinen et al. 2015, see regions.c): the loop over a block's threads for one parallel region, with the
 // variables that the region needs: declared in the loop, rematerialized, or taken from context arrays.
 #include <stdio.h>

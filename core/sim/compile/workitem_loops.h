@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The writers of loops: workitem_loops.c, warp_loops.c, range_split.c; and coarsen.c. Called by regions.c.
 #ifndef CU2CPP_WORKITEM_LOOPS_H
 #define CU2CPP_WORKITEM_LOOPS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running one block: its index in the grid, faults, the checks of judged kernels, and the inspector. block_threads.c
 // runs its threads.
 #include "sim/engine/block_internal.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running one block of a kernel: its threads, their barriers and their warps, on one operating-system thread.
 #ifndef SIM_BLOCK_H
 #define SIM_BLOCK_H

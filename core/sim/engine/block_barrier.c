@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // __syncthreads() and those of its kind that take votes: as a thread comes to them, and as all have.
 #include "sim/engine/block_internal.h"
 #include "cudasim_split.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The state of a running block, shared by block.c, block_threads.c, block_barrier.c, block_order.c, warp.c and
 // report.c (what went wrong).
 #ifndef SIM_BLOCK_INTERNAL_H

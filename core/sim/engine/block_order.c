@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The order in which a block's threads begin.
 #include "sim/engine/block_internal.h"
 #include "sim/base/sim.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scheduling the threads of a block on one operating-system thread.
 //
 // The threads run as plain calls, one after another, in the compiled loop of cudasim_launch.h. When the first one

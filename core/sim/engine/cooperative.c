@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cooperative launches: every block runs on its own operating-system thread. grid.sync() is a barrier of these threads
 // between two barriers of the block.
 #include "sim/engine/cooperative.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks that wait for one another: each has an operating-system thread of its own.
 #ifndef SIM_COOPERATIVE_H
 #define SIM_COOPERATIVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where a program crashed. addr2line, in a process of its own, says what an address stands for, and this reads that
 // line by line; where it is not installed, the addresses have to do.
 #include "sim/engine/crash.h"

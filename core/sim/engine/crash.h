@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where a program crashed: functions, files and lines, on stderr. What tells it may be called by a signal handler: it allocates
 // nothing, takes no lock and does without stdio.
 #ifndef SIM_CRASH_H

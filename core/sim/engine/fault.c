@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The handler of SIGSEGV and SIGBUS: a kernel's fault becomes an error of its device; host code that used device memory ends with a
 // message; any other fault goes to the previous handler.
 #include "sim/engine/fault.h"

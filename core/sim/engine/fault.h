@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory faults: in a kernel they become an error of the device, on the host a message.
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H

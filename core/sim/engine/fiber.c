@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stacks with guard pages, and the switch from one to another.
 #include "sim/engine/fiber.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A fiber: a stack on which a simulated thread can stop in the middle and be resumed, without the operating system.
 #ifndef SIM_FIBER_H
 #define SIM_FIBER_H

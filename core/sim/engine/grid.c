@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running one launch: handing its blocks out to the worker threads.
 #include "sim/engine/grid.h"
 

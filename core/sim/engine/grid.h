@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A launch, while it runs.
 #ifndef SIM_GRID_H
 #define SIM_GRID_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dynamic parallelism. A grid that a kernel launches runs when the launching block has ended, and before that block's
 // launch is done. CUDA permits this order, and a GPU comes nearest to it: the block's other threads have finished their
 // writes. Streams that kernels create do not matter: a thread's launches run in order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dynamic parallelism: launches by kernels.
 #ifndef SIM_NESTED_H
 #define SIM_NESTED_H

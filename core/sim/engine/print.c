@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // printf in kernels. A block's text goes into a buffer and from there to stdout when the block ends, when the buffer
 // is full, and before a message about the block. So no thread of a kernel holds stdout's lock, and one that is ended
 // in the middle of a printf, by a pointer that %s cannot read or by the watchdog, keeps nothing from other threads.

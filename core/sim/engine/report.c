@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Messages about kernels that went wrong: which kernel, block and thread, and what the other threads were doing.
 #include "sim/engine/block_internal.h"
 

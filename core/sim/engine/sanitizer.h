@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Which sanitizers this build has, for gcc and clang alike.
 #ifndef SIM_SANITIZER_H
 #define SIM_SANITIZER_H

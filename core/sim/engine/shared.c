@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shared arrays of kernels that are judged: their initial values, and guard bytes on both sides that are checked.
 #include "sim/engine/shared.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shared arrays of kernels that are judged (cudasim_judged.h): filled before each block, with guard bytes on both sides that are
 // checked whenever a thread stops. Dynamic shared memory is treated in the same way.
 #ifndef SIM_SHARED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Store buffering, done by copies of memory that are compared byte by byte with the memory itself.
 #include "sim/engine/store_buffer.h"
 

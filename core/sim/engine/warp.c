@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Warp functions, which are collectives: each lane of a mask brings a value and waits until every lane of the mask
 // that has not returned has called the function. Then all go on.
 #include "sim/engine/block_internal.h"

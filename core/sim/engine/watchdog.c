@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A watching thread checks once a second whether each running block has made progress: ended, passed a barrier, or
 // polled. It sends a signal to the thread of a block that has not, whose handler reports where the block is.
 #include "sim/engine/watchdog.h"

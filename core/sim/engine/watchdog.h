@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports a block that makes no progress for long, and ends it on request (FERRY_SIM_WATCHDOG, FERRY_SIM_SECONDS).
 #ifndef SIM_WATCHDOG_H
 #define SIM_WATCHDOG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuFFT: plans, and one operation of the plan's stream for each transform.
 #include "sim/fft/cufft_impl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of the simulated cuFFT share.
 #ifndef SIM_CUFFT_IMPL_H
 #define SIM_CUFFT_IMPL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuFFT: what cufftXt.h adds. A transform on several devices is gathered, computed as one, and spread again.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Powers of two by the radix-2 algorithm of J. Cooley and J. Tukey (1965); other lengths by L. Bluestein's (1970), as
 // a convolution with a chirp, which transforms of powers of two compute.
 #include "sim/fft/fourier.h"

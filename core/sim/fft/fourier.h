@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Discrete Fourier transforms of any length, in double.
 #ifndef SIM_FOURIER_H
 #define SIM_FOURIER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cooperative groups: blocks, tiles of a warp, the lanes that are together, the grid of a cooperative launch.
 #ifndef CUDASIM_COOPERATIVE_GROUPS_H
 #define CUDASIM_COOPERATIVE_GROUPS_H

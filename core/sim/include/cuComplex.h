@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Complex numbers by cuBLAS's and cuFFT's names. Quotients and absolute values are scaled, so that they do not overflow on the way.
 #ifndef CUDASIM_CUCOMPLEX_H
 #define CUDASIM_CUCOMPLEX_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuBLASLt: products of two matrices with an epilogue (bias, GELU), through cuBLAS and a kernel. Other epilogues,
 // orders and batches answer CUBLAS_STATUS_NOT_SUPPORTED. C++ only.
 #ifndef CUDASIM_CUBLASLT_H

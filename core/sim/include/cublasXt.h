@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuBLASXt: products of matrices that lie on the host or on a device, computed by the first device that was selected. The
 // rest is missing by its name. C++ only.
 #ifndef CUDASIM_CUBLASXT_H

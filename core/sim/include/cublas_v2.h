@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuBLAS: the matrix products and vector operations of a tensor library, with cuBLAS's names and values.
 #ifndef CUDASIM_CUBLAS_V2_H
 #define CUDASIM_CUBLAS_V2_H

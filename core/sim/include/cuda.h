@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What programs take from the driver API's header while they use the runtime API: its version and its types. The driver's own
 // functions are not simulated.
 #ifndef CUDASIM_CUDA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // bfloat16: the upper half of a float; CUDA's names. In C only the types, as with NVIDIA's header.
 #ifndef CUDASIM_CUDA_BF16_H
 #define CUDASIM_CUDA_BF16_H

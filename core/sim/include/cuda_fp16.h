@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // half: 1 sign bit, 5 exponent bits, 10 mantissa bits; CUDA's names. In C only the types, as with NVIDIA's header.
 #ifndef CUDASIM_CUDA_FP16_H
 #define CUDASIM_CUDA_FP16_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Floating point in eight bits: e4m3 (no infinities, up to 448) and e5m2 (up to 57,344), as numbers to convert; C++ only.
 #ifndef CUDASIM_CUDA_FP8_H
 #define CUDASIM_CUDA_FP8_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Asynchronous copies to shared memory by the functions that C has for them. They are done at once; an inspector is told that they
 // have written when the thread has waited for them.
 #ifndef CUDASIM_CUDA_PIPELINE_PRIMITIVES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The whole of simulated CUDA: the C API, and in C++ what kernels need. A .cu file goes through cu2cpp first.
 #ifndef CUDASIM_CUDA_RUNTIME_H
 #define CUDASIM_CUDA_RUNTIME_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The simulated CUDA runtime API: the functions a host program calls, valid in C and in C++.
 //
 // Signatures and meanings are CUDA 13's; NVIDIA's reference describes them. README.md of core/sim says what differs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a simulated function is declared.
 //
 // Programs may hold this simulator and NVIDIA's libraries at once, so no simulated function keeps its plain name in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The vectors of four wide elements whose alignment CUDA 13 names.
 #ifndef CUDASIM_ALIGNED_VECTORS_H
 #define CUDASIM_ALIGNED_VECTORS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /* For a program of which an inspector instruments every block; included after the runtime's header. A kernel's code for uninstrumented
  * blocks (closure in cudasim_launch.h) is then not compiled. In a program of one file (-fwhole-program), of which only the functions
  * listed in CUDASIM_SEEN, as CUDASIM_SEE(name), are visible, a kernel that is only launched is not compiled as a function, either. This

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays, their copies, and the objects by which kernels read and write them: types and functions of the host, valid in C and in
 // C++. Names and values are CUDA's. What a kernel calls is in cudasim_texture.h.
 #ifndef CUDASIM_ARRAY_H

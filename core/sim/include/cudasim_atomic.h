@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Atomic functions, relaxed as on a device.
 #ifndef CUDASIM_ATOMIC_H
 #define CUDASIM_ATOMIC_H

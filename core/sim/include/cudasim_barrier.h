@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuda::barrier, cuda::pipeline and cuda::memcpy_async. A thread that waits polls, which lets the others of its block run. Copies
 // are done at once, so that whoever asks whether they are done is told so.
 #ifndef CUDASIM_BARRIER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The channels of an element type, for host code and kernels alike.
 #ifndef CUDASIM_CHANNELS_H
 #define CUDASIM_CHANNELS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cub: what its collectives share, its types, operations and iterators. In the place of CCCL's cub, whose device code is PTX.
 #ifndef CUDASIM_CUB_H
 #define CUDASIM_CUB_H

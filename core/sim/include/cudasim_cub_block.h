@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cub's collectives of a block: each by shared memory and barriers. As in cub, whoever uses a temporary storage again has to come
 // to a barrier before, and a reduction's result is thread 0's alone.
 // Over 500 lines: one header of cub, as programs include it.

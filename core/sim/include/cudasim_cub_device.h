@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cub's functions of a whole device: each is a kernel of one thread, so that streams, captures and errors are as for any kernel.
 #ifndef CUDASIM_CUB_DEVICE_H
 #define CUDASIM_CUB_DEVICE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cub's collectives of a warp, or of a part of one: by shuffles.
 #ifndef CUDASIM_CUB_WARP_H
 #define CUDASIM_CUB_WARP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // For clangd alone, which reads CUDA C by itself, unconverted; .clangd includes this before everything. Kernels may call what the
 // simulator's headers define, and launches are launches.
 #if defined(__clang__) && defined(__CUDA__) && !defined(CUDASIM_EDITOR_H)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs built node by node: nodes of kernels, copies, fills, host functions, child graphs and memory. A node's memory is there from
 // the moment that the node is added, and stays until the program ends or frees it.
 #ifndef CUDASIM_GRAPH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The bits of half and bfloat16 from and to float, rounded to nearest even; C and C++.
 #ifndef CUDASIM_HALF_H
 #define CUDASIM_HALF_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The device functions of integers, bits and roundings that programs call now and then. Conversions saturate and send NaN to
 // zero, as the device's do.
 #ifndef CUDASIM_INTRINSICS_H

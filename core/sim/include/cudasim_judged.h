@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // For kernels that are compiled to be judged (-DCUDASIM_JUDGED, cu2cpp --judge): shared arrays with guards on both sides that the
 // runtime knows by name, and atomic operations that it is told of. engine/store_buffer.h, engine/shared.c.
 #ifndef CUDASIM_JUDGED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a kernel needs of the simulator: the built-in variables and the launch.
 //
 // cu2cpp turns  kernel<<<grid, block>>>(x, n)  into

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The device's mathematical functions that <math.h> lacks. The fast intrinsics (__expf, ...) are no less exact here.
 //
 // C libraries add functions of the same names (glibc 2.41: sinpi and cospi; 2.42: rsqrt). CUDA's functions that are not overloaded

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What programs call now and then, in C++: forms of earlier CUDAs, atomic functions with an order and a scope, a few of halves.
 #ifndef CUDASIM_MORE_H
 #define CUDASIM_MORE_H

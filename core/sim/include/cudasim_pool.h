@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory pools and attributes of streams: types and functions of the host. A pool's memory is its device's; what is given back is
 // free at once, so a pool keeps nothing.
 #ifndef CUDASIM_POOL_H

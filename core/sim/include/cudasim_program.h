@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What converted programs use (cu2cpp --program): launches that find their kernel as a call does, refusals.
 #ifndef CUDASIM_PROGRAM_H
 #define CUDASIM_PROGRAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What cu2cpp makes of inline PTX: one function for each instruction.
 #ifndef CUDASIM_PTX_H
 #define CUDASIM_PTX_H

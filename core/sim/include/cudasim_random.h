@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuRAND's generators whose algorithm is public: XORWOW (Marsaglia 2003, with cuRAND's starting values) and Philox 4x32 with ten
 // rounds (Salmon and others 2011). The same seed, subsequence and offset give NVIDIA's numbers.
 #ifndef CUDASIM_RANDOM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The C++ arithmetic that __half and __nv_bfloat16 share: computed in float and rounded once, which for + - * / and the
 // square root is exact rounding (a float has more than twice the digits).
 #ifndef CUDASIM_SHORT_FLOAT_H

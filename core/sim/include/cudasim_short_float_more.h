@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What __half and __nv_bfloat16 have besides: more functions, all of them for pairs, comparisons by masks. For programs of others.
 #ifndef CUDASIM_SHORT_FLOAT_MORE_H
 #define CUDASIM_SHORT_FLOAT_MORE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CUDA's functions on two halves or four bytes of a word, and its minima and maxima of three.
 #ifndef CUDASIM_SIMD_H
 #define CUDASIM_SIMD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sobol's quasi-random numbers with the direction numbers of Joe and Kuo (2008, their sixth set), for the first 21 dimensions: the
 // same numbers as NVIDIA's. Scrambled ones are not there.
 #ifndef CUDASIM_SOBOL_H

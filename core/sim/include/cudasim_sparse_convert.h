@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Part of the simulated cuSPARSE: dense matrices from sparse ones and back, sparse vectors.
 #ifndef CUDASIM_SPARSE_CONVERT_H
 #define CUDASIM_SPARSE_CONVERT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Part of the simulated cuSPARSE: products of two sparse matrices, dense products where a sparse matrix has elements, rows and columns
 // exchanged, columns put in order.
 #ifndef CUDASIM_SPARSE_PRODUCT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Part of the simulated cuSPARSE: triangular systems with one or many right sides, incomplete factorizations.
 #ifndef CUDASIM_SPARSE_SOLVE_H
 #define CUDASIM_SPARSE_SOLVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a kernel calls that cu2cpp --split has made loops over a block's threads of.
 #ifndef CUDASIM_SPLIT_H
 #define CUDASIM_SPLIT_H

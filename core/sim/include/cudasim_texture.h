@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a kernel reads through texture objects and reads and writes through surface objects. Linear filtering weighs with eight
 // bits behind the point, as the CUDA programming guide has it; the rounding of a GPU's sums is its own.
 #ifndef CUDASIM_TEXTURE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What thrust allocates for a device is managed memory, so that its algorithms, which run on the host here, and kernels both may
 // use it. Those algorithms know no streams: with them in a program, each call of the runtime does its work before it returns.
 #ifndef CUDASIM_THRUST_H

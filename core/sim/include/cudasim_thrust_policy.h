@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // thrust::cuda::par, with a stream or without: the algorithms run on the host, one after another, as all of thrust does here.
 #ifndef CUDASIM_THRUST_POLICY_H
 #define CUDASIM_THRUST_POLICY_H

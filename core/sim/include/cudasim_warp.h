@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Barriers, votes and shuffles. Each passes its place in the source on: a deadlock's message names it.
 #ifndef CUDASIM_WARP_H
 #define CUDASIM_WARP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuFFT: transforms of one to three dimensions, complex and real, in float and double, many at a time, with the layouts of
 // cufftPlanMany. They are computed in double. Several devices and callbacks: cufftXt.h. Not there: half.
 #ifndef CUDASIM_CUFFT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuFFT: plans by types and long sizes, functions of the program's own that load and store elements, and complex transforms
 // that lie on several devices. Not there: half, real transforms on several devices, callbacks compiled at run time.
 #ifndef CUDASIM_CUFFTXT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuRAND's host functions: XORWOW with the order of the numbers that cuRAND's documentation gives (number i is of subsequence
 // i mod 4096), and Philox in the order of one sequence. What a call generates is there when it returns.
 #ifndef CUDASIM_CURAND_H

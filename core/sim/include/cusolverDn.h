@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuSOLVER, dense: LU, Cholesky and QR factorizations of float and double matrices by columns, and systems solved with them.
 // One thread of a kernel computes, in double; the rest of cuSOLVER is missing by its name. C++ only.
 #ifndef CUDASIM_CUSOLVERDN_H

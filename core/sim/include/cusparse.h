@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated cuSPARSE, as far as programs use it most: sparse matrices by rows (CSR) or as a list (COO) times vectors and matrices, from
 // and to dense ones, sparse vectors; triangular systems and incomplete factorizations (cudasim_sparse_solve.h); products of sparse
 // matrices, transposition, order (cudasim_sparse_product.h). Of indices of 32 and 64 bits, values of float and double, sums in double. What is not here is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The types of the CUDA runtime API: errors, flags, handles, properties. Names and values are CUDA 13's.
 #ifndef CUDASIM_DRIVER_TYPES_H
 #define CUDASIM_DRIVER_TYPES_H

@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: MIT
 // All in cudasim_abi.h.
 #include "cudasim_abi.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The element types that libraries such as cuBLAS are told of, with CUDA's own values.
 #ifndef CUDASIM_LIBRARY_TYPES_H
 #define CUDASIM_LIBRARY_TYPES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Constants by the device library's names.
 #ifndef CUDASIM_MATH_CONSTANTS_H
 #define CUDASIM_MATH_CONSTANTS_H

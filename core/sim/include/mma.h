@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensor cores as programs use them: nvcuda::wmma. A lane holds every 32nd element of a matrix; products are exact, sums are in
 // float (double, int), so results are a GPU's but for the order of its sums. Which element is where is not a GPU's either.
 #ifndef CUDASIM_MMA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated NCCL: communicators of devices, in one process and between processes of one machine, with NCCL's names and
 // values. ncclMin and ncclMax pass over a NaN, as NVIDIA's do by fmin and fmax. Left out: communicators with a configuration,
 // registered buffers, operations of one's own.

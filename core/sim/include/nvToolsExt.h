@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NVTX: marks and ranges that nobody looks at.
 #ifndef CUDASIM_NVTOOLSEXT_H
 #define CUDASIM_NVTOOLSEXT_H

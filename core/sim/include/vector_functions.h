@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // make_float4 and its like.
 #ifndef CUDASIM_VECTOR_FUNCTIONS_H
 #define CUDASIM_VECTOR_FUNCTIONS_H

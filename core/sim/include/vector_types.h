@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CUDA's small vector types, under CUDA's own names, valid in C and in C++.
 #ifndef CUDASIM_VECTOR_TYPES_H
 #define CUDASIM_VECTOR_TYPES_H

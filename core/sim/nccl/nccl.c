@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Simulated NCCL: what programs call. Checks the arguments, gathers groups, and queues (nccl_joint.c).
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Cliques: how ranks find each other, the memory that processes share, waiting for other processes, and failing.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moving the data of joint operations: within this process by address, between processes over the wire.
 #include <stdio.h>
 #include <stdlib.h>

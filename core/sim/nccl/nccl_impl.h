@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the files of the simulated NCCL share.
 //
 // A clique is what the communicators of one id have in common. A joint operation is one node that waits for a point in

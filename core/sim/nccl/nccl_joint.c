@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Joint operations as nodes: who has called, what they wait for, and who ends those that are never complete.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The arithmetic of NCCL's reductions, and the names of what they are given.
 #include <stdio.h>
 

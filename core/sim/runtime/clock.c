@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The modelled clock: nodes as tasks of model/schedule.h, and the time of the host threads that queue and await them.
 #include "sim/runtime/clock.h"
 

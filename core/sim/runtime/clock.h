@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The modelled clock of devices that play a GPU (FERRY_SIM_GPU): when each node would begin and end there. It is a
 // plugin of the simulator (base/plugin.h) that answers questions, too. The account itself is model/schedule.h; here
 // nodes become its tasks, and calls become time of the host.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Copies and fills. What returns when follows CUDA: pageable sources are staged before the call returns, pageable
 // destinations make it wait, pinned memory and device memory are left to the stream.
 #include <stdint.h>

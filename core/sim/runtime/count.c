@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FERRY_SIM_COUNT=1: when the program ends, what it asked of its devices, on stderr.
 #include "sim/runtime/count.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Devices: how many, which is current, what they can do, and whether they have failed.
 #include <stdio.h>
 #include <stdlib.h>

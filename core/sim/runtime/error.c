@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Errors: the calling thread's last one, and what they are called.
 #include "sim/base/sim.h"
 #include "sim/runtime/unchecked_error.h"

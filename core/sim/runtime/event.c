@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // An event is a node: recording puts a point into a stream, which others can wait for and which knows when it was
 // passed.
 #include <stdlib.h>

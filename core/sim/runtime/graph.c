@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A capture turns what is submitted to a stream into a list of work with edges, in an order that respects them; joining
 // streams by events adds edges. Launching the graph makes a node of each, between two nodes of the launching stream.
 #include "sim/runtime/graph.h"

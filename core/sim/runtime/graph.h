@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Captures, and the graphs they make.
 #ifndef SIM_GRAPH_H
 #define SIM_GRAPH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Conditional nodes (if, switch, while): each has graphs of its own and decides which of them runs, and how often. The thread
 // that runs such a node runs the nodes of its graphs, one after another.
 #include <stdint.h>

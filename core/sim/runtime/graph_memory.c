@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that a graph has allocated or frees: it stays allocated, even after it is freed.
 #include "cudasim_graph.h"
 #include "sim/base/plugin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Graphs built node by node. To add a node, a stream is captured into the graph, after the node's dependencies, while the
 // stream's operation of that kind is queued.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Launches: kernel attributes, the checks of a launch, and queueing it. engine/grid.c runs it.
 #include <math.h>
 #include <stdalign.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that the host and the devices share. There is one memory here, so that nothing moves: managed memory is pinned memory
 // that copies take for either side's. A kernel and the host may use it at once, as on devices with concurrentManagedAccess.
 #include "sim/base/plugin.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory: one reserved range of addresses, device after device. If an inspector is linked in, the memory that
 // devices share with the host comes after them (pinned.c).
 #include "sim/runtime/memory.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kinds of memory, and the guard that makes device memory inaccessible to host code.
 #ifndef SIM_MEMORY_H
 #define SIM_MEMORY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Nodes: counting references, drawing edges, and running a node when its mode has it run.
 #include "sim/runtime/node.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Operations and what they wait for.
 //
 // Work (base/work.h) is something to do: a launch, a copy, a fill. A node is one execution of a work, and waits for other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pinned host memory, and managed memory, which is pinned memory here: ordinary memory on a list. Where an inspector
 // is linked in it comes after the devices' memory, so that the inspector sees accesses to it as those to device
 // memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory pools: a name for a device's memory, with settings that are remembered.
 #include <stdint.h>
 #include <stdlib.h>

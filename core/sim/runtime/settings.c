@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Settings that tune a GPU: checked and stored, without effect here.
 #include "sim/base/sim.h"
 

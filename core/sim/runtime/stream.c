@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams: CUDA's rules of what waits for what, as edges between nodes.
 #include "sim/runtime/stream.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams: queues of nodes, each the successor of the one before.
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports what is queued and what has run (cudasim_trace) and what is counted (cudasim_observe).
 #include "sim/runtime/trace.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports of operations to the program above (cudasim_trace, cudasim_observe): two plugins, registered when they are
 // first asked for.
 #ifndef SIM_TRACE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams as the thread sanitizer's fibers, each on a thread of its own.
 #include "sim/runtime/tsan_fiber.h"
 

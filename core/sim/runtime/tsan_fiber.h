@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Thread sanitizer builds only (-DCUDASIM_TSAN): the simulator is not instrumented, and tells the sanitizer what CUDA
 // promises instead. Each stream has a fiber of the sanitizer, whose clock learns of other streams only by a node's
 // edges, and an operating-system thread that runs its nodes, so that stacks and shared arrays are not passed between

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reports a failed launch whose error the program never checks.
 #include "sim/runtime/unchecked_error.h"
 

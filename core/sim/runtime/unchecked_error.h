@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Failed launches whose error the program never checks. cudasim_launch keeps the first one, and it is reported when
 // the program ends, unless the thread asks for the error (cudaGetLastError and the like). On a GPU nothing reports it.
 #ifndef SIM_UNCHECKED_ERROR_H

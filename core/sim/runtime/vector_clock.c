@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Vector clocks of operations, for an inspector that asks whether one of two operations happens before the other: a
 // plugin (base/plugin.h) that an inspector starts. (C. Fidge, "Timestamps in message-passing systems that preserve the
 // partial ordering", 1988; F. Mattern, "Virtual time and global states of distributed systems", 1989.)

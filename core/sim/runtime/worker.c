@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The threads of the asynchronous mode: each takes the next ready node, or helps with the blocks of a big launch.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Arrays, mipmapped arrays, texture and surface objects. An array's bytes are device memory, row by row, so its copies are the
 // copies of copy.c; an object is a description that kernels read (cudasim_texture.h).
 #include <stdbool.h>

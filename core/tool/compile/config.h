@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Where things are and what compiles them: what the Makefile knew when it built ./ferry.
 #ifndef TOOL_CONFIG_H
 #define TOOL_CONFIG_H

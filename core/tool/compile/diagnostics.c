@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compilers' messages made fit to read. What they quote comes from an answer, so each piece has a limit.
 #include "tool/compile/diagnostics.h"
 #include "tool/print/usage.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a compiler says of an answer, as its writer wants it.
 #ifndef TOOL_DIAGNOSTICS_H
 #define TOOL_DIAGNOSTICS_H

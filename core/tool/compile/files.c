@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files and paths.
 #include "tool/compile/files.h"
 #include "tool/compile/config.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole files, and where the repository's are.
 #ifndef TOOL_FILES_H
 #define TOOL_FILES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A real GPU, or not.
 #include "tool/compile/gpu.h"
 #include "tool/compile/config.h"

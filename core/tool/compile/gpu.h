@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether answers run on a real GPU.
 #ifndef TOOL_GPU_H
 #define TOOL_GPU_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry nvcc` and `ferry cuda`: nvcc's command line, and CUDA programs built for the simulated device with g++ alone.
 #ifndef TOOL_NVCC_H
 #define TOOL_NVCC_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Does a program look at memory as what it was not written as? `*(int *)&x`, or numbers of 16 bits that a pointer to float copies:
 // g++ takes two such pointers for pointers to different places and may reorder what is done through them; nvcc does not.
 #include "tool/compile/nvcc.h"

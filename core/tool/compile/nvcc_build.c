@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // From .cu to objects and programs: g++ -E, cu2cpp --program, g++ -c, and one link with the simulator.
 #include "sim/compile/kernel_flags.h"
 #include "tool/compile/nvcc.h"

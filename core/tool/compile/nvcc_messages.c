@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // g++'s messages as a reader of the source wants them. A launch that is wrong is told twice: of the call that the user wrote, and
 // of what the simulator makes of it. The second is left out, unless it is all there is.
 #include "tool/compile/nvcc.h"

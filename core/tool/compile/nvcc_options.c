@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // nvcc's command line.
 #include "tool/compile/nvcc.h"
 #include "tool/print/usage.h"

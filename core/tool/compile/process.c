@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tool/compile/process.h"
 #include <errno.h>
 #include <fcntl.h>

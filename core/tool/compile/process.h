@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Compilers and other tools as child processes.
 #ifndef TOOL_COMPILE_PROCESS_H
 #define TOOL_COMPILE_PROCESS_H

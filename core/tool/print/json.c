@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A tree of JSON values on top of the scanner in core/base/json_scan.h, for files that may be hostile: depth, size and the number of keys
 // are limited.
 #include "tool/print/json.h"

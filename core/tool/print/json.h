@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads JSON (RFC 8259) from any source, also a hostile one.
 #ifndef TOOL_JSON_H
 #define TOOL_JSON_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tool/print/lesson.h"
 #include <ctype.h>
 #include <stdbool.h>

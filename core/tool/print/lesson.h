@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lessons as files: their sections, and the command that shows one.
 #ifndef TOOL_LESSON_H
 #define TOOL_LESSON_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A lesson on the terminal: Markdown as docs/ has it (headings, paragraphs, lists, tables, code, pictures), its comments left out.
 #include "tool/print/page.h"
 #include "tool/print/style.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A lesson on the terminal.
 #ifndef TOOL_PRINT_PAGE_H
 #define TOOL_PRINT_PAGE_H

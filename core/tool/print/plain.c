@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Control characters shown as text.
 #include "tool/print/plain.h"
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text of a hostile program, made fit to be shown.
 #ifndef TOOL_PLAIN_H
 #define TOOL_PLAIN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Colours, where somebody sees them.
 #include "tool/print/style.h"
 #include <stdlib.h>

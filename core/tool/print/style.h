@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Colors on the terminal.
 #ifndef TOOL_PRINT_STYLE_H
 #define TOOL_PRINT_STYLE_H

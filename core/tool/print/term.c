@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Lines broken between words, and words that are near to one another.
 #include "tool/print/term.h"
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text on a terminal: how wide it is, and lines broken between words.
 #ifndef TOOL_TERM_H
 #define TOOL_TERM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Texts that grow, and the quoting of each format. What is quoted may come from a hostile program.
 #include "tool/print/text.h"
 #include "tool/print/plain.h"

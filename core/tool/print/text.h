@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A text that grows, and the quoting of each output format.
 #ifndef TOOL_PRINT_TEXT_H
 #define TOOL_PRINT_TEXT_H

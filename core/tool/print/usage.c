@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tool/print/usage.h"
 #include <stdarg.h>
 #include <stdio.h>

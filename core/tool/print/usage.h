@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exit statuses, and the messages that go with them.
 #ifndef TOOL_PRINT_USAGE_H
 #define TOOL_PRINT_USAGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // `ferry scale`: what is left of many GPUs' speed, on paper.
 #include "tool/commands.h"
 #include "tool/compile/config.h"

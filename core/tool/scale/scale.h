@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scaling on paper: how much of n GPUs' speed is left when every step ends in an all-reduce of the gradients. A model, not a
 // measurement: messages of alpha seconds and beta seconds a byte, ring and tree, within a node and between nodes, overlapped
 // with the backward pass as DistributedDataParallel does it. scale_model.c has the formulas, scale_events.c the same schedule

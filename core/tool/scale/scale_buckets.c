@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks as lists of layers, and the buckets that DistributedDataParallel makes of them.
 #include "tool/scale/scale.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A training step message by message: every GPU's sends, which wait for what they pass on, for a free sender and for a free
 // receiver. Nothing of the formulas is used here, but which algorithm SCALE_BEST takes.
 #include "tool/scale/scale.h"

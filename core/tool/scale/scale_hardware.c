@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What links take and carry. Latencies and rates are those with which NCCL itself estimates its algorithms (it chooses ring or
 // tree by them): of a link's data sheet rate they are what NCCL expects to reach.
 #include "tool/scale/scale.h"

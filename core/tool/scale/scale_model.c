@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The formulas of scale.h.
 #include "tool/scale/scale.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The command line of `ferry scale`.
 #include "tool/scale/scale_options.h"
 #include "tool/commands.h"

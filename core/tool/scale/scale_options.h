@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What `ferry scale` is asked for, read from its command line.
 #ifndef TOOL_SCALE_OPTIONS_H
 #define TOOL_SCALE_OPTIONS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Published scaling figures, and what the model says to them. Taken are data-parallel trainings that sum gradients by all-reduce
 // and whose source names the rate on one GPU, the number of GPUs and the network. What a source leaves out is assumed as
 // `assumed` says; everything else is as for any other training: no number is fitted to a figure.

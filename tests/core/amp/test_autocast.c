@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Regions of autocast: settings, nesting, the cache of cast parameters, errors, threads.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run check: FERRY_CUDA=off

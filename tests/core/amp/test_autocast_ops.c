@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every op within a region of autocast against PyTorch's own dtypes, values and gradients (make_golden_autocast.py), and every
 // record's rule against PyTorch's two lists.
 //

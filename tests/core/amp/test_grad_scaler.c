@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The gradient scaler against PyTorch's traces (tests/golden/make_golden_scaler.py), its errors, devices, waits and state.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run check: FERRY_CUDA=off

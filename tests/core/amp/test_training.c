@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A network with convolutions, BatchNorm and linear layers, trained under autocast: the losses and the state afterwards are
 // PyTorch's (tests/golden/make_golden_scaler.py), as near as the half type lets two orders of adding come.
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of autograd share: leaves from numbers, comparison, expected errors.
 #ifndef FERRY_TESTS_AUTOGRAD_CHECK_H
 #define FERRY_TESTS_AUTOGRAD_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The graph: accumulation, errors with PyTorch's texts, in-place changes, views, hooks, anomaly mode, depth.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpointing: the same gradients to the bit, less memory between forward and backward, and PyTorch's errors.
 // Over 500 lines: many short tests of one subject.
 //

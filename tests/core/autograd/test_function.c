@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Functions of one's own: forward and backward are called with what they ask for, gradients are right by central differences, a
 // model trains through one, and what a function may not do is an error that names it.
 //

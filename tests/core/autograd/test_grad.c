@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // fy_autograd_grad: what it runs, what it frees, what hooks make of its gradients.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Hooks and retain_grad: they belong to an output, whatever happens to the tensor later.
 //
 // run check: FERRY_CUDA=off

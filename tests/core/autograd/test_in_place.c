@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Changes in place whose op needs the old value, and those that leave nothing of it.
 //
 // run check: FERRY_CUDA=off

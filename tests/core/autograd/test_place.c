@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Leaves whose gradients have a place: backward writes them there, by the op that makes them where it can, and never where
 // something else is to be kept.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Backward on streams: gradients are added up on the stream of who takes them, after all who made them.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy -- cuda

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Several threads run backward: into one leaf, over one graph, and drop tensors meanwhile.
 // tsan
 // run check: FERRY_CUDA=off

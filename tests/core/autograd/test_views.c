@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Views in the graph: made early, of views, changed in place, expanded, refused.
 //
 // run check: FERRY_CUDA=off

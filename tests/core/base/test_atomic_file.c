@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files that appear whole or not at all, whoever else writes them, and whatever lies in the way.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files have a decimal point, in a program that has chosen a locale with a comma too.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

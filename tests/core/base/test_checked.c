@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FERRY_CHECKED=1: a tensor that is used after it was freed is an error that says where it was made and where it went, never
 // another tensor's data.
 //

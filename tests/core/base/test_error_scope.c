@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Traps and scopes: who is restored, who is freed, and when.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Blocks that open something and are left by return, break, goto or continue: closed as at their end.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pickles, as Python's own pickle module reads them.
 // run check: FERRY_CUDA=off
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The line of progress: on a terminal, with and without colour, and in a file.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Text that grows.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Readers of files under mutated input: each either reads, or raises an error that names the file; memory stays bounded by the
 // file's size, and none is left behind. FERRY_FUZZ_COUNT sets how many inputs each reader gets (20,000 when not set),
 // FERRY_FUZZ_SEED which ones. For the tests that include it: it counts what their program takes from the heap.

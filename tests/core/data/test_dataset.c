@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Data sets: tensors in memory, parts, CIFAR-10's binary files, made-up images.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

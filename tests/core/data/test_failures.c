@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The data pipeline when the system refuses: threads, writes, syncs, renames, memory. Each refusal is an error that says so,
 // leaves nothing behind, and everything works again after it.
 // run check: FERRY_CUDA=off

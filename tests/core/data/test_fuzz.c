@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The readers of data sets, arrays and safetensors files under mutated input (mutated.h).
 // run: FERRY_CUDA=off
 #include "mutated.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // IDX files: good ones, and malformed ones, all written here. Fashion-MNIST where it is installed.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The data loader: the same batches for any number of workers, errors at their batch, stopping at any moment.
 // run check: FERRY_CUDA=off
 // tsan

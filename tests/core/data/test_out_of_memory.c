@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every host allocation of the data pipeline fails in turn, once or from there on: the error says that memory ran out, nothing
 // is left behind, and the same call works afterwards.
 // run: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The prefetcher: the right batches, copied on a stream of their own while the consumer's stream still works.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=random

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Safetensors files: there and back, from and for Python, and every kind of malformed file.
 // run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Transforms against values worked out by hand, and against a plain way to write them.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of devices share.
 #ifndef TESTS_DEVICE_EXPECT_H
 #define TESTS_DEVICE_EXPECT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Threads that allocate, use and free device and pinned memory at the same time, each other's too.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // PyTorch's rules for device memory, in numbers: block sizes, segments, best fit, splitting, merging, statistics.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Bytes between host and devices arrive, and are counted.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is counted: kernels started of every kind, ops, copies; and that counting is all that it does.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CUDA graphs: what a replay computes, what may not be captured and leaves everything usable, random numbers, streams.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The memory of CUDA graphs: pools of their own, shared ones, when it is given back, what statistics and blocks tell, and random
 // orders of captures, replays, resets and other people's work.
 //

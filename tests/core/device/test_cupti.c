@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What CUPTI tells of a GPU, by a CUPTI of this test's own: what is queued, what has run, by which clock, under which name; what
 // is said where there is none. Needs CUPTI's header (NVIDIA's toolkit), and no GPU.
 // run check:

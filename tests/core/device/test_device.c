@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device strings, the current device, guards and properties.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads

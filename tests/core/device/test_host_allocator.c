@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Host memory of CPU tensors: aligned, kept, bounded, and an error when there is none.
 // run check: FERRY_CUDA=off FERRY_HOST_CACHE_MB=64
 // tsan

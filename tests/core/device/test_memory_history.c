@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the recorder of memory keeps: which events, in which order, with which line; the ring; threads.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_MEMORY_MB=64
 // run check: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads FERRY_SIM_MEMORY_MB=64

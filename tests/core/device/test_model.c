@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Devices that play a GPU: times come from what ops do and the GPU's table, and are labelled.
 // sim only: it plays a GPU
 // run: FERRY_CUDA=sim FERRY_SIM_GPU=a100 FERRY_SIM_MODE=lazy

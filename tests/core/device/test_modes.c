@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FERRY_CUDA: real, sim, off and unset, each in a process of its own, since the choice is made once.
 // run check: FERRY_SIM_DEVICES=3
 // timeout: 300

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Running out of device memory: PyTorch's order of attempts, its words, and life afterwards.
 // run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MEMORY_MB=64 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=sim FERRY_SIM_DEVICES=1 FERRY_SIM_MEMORY_MB=64 FERRY_SIM_MODE=threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pinned memory: powers of two, kept and taken again.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include "device/impl.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A runtime that refuses: pinned memory, peer copies, allocations, times of what ran. The results must be the same bits, with
 // one warning.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The file of fy_memory_snapshot, read by Python's own pickle module; and what happens where it cannot be written.
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_MEMORY_MB=64
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=threads

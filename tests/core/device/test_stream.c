@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams and events: which is current, in what order work runs, what is waited for.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory that several streams use: it is free again when the last of them has passed. A gate in the stream, which the test
 // opens, makes the waiting visible; it is a host function of the simulator's CUDA.
 // run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_THREADS=4

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads what test_against_torch.c prints, and says where PyTorch's rules give something else."""
 import sys
 

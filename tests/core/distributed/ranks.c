@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Starting a test's own program as several ranks.
 #include "ranks.h"
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A test that starts itself as several ranks: without arguments it is the test, with `--rank CASE` one rank of a case.
 #ifndef FERRY_TESTS_DISTRIBUTED_RANKS_H
 #define FERRY_TESTS_DISTRIBUTED_RANKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Prints what PyTorch's rules are compared with by test_against_torch.sh: which gradients share a bucket, and which samples a
 // rank takes. Without arguments it only checks that the printed buckets are whole.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy

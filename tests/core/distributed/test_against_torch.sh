@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Buckets and shares of samples are PyTorch's, for random models and data sets.
 # run:
 # shellcheck source=tests/support/tap.sh

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random sequences of collectives and messages, of all dtypes and sizes, in random groups, at once and behind a computation,
 // on CPU tensors over MPI and on CUDA tensors over NCCL, against what each rank computes by itself.
 // timeout: 400

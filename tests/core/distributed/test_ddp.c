@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DistributedDataParallel: what N ranks with a part of each batch do is what one process does with all of it.
 // timeout: 600
 #include "../../support/child.h"

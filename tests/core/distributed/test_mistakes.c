@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranks that do not do what the others do: each is named, in bounded time, and nobody waits for ever.
 // timeout: 400
 #include "../../support/child.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reductions in memory that ranks of one host share: the same bits in every rank, what is not in such memory goes over MPI, and a
 // rank that does not do its share is named. Gradients of a training lie there, written there by backward.
 // timeout: 400

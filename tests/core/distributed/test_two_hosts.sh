@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Two hosts: two network namespaces, each with a name and an address of its own, joined by a pair of virtual cards. One rank in
 # each, over TCP: collectives and trainings, a rank that is killed in the middle, and a link that is down for some seconds.
 # run:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Calls the library's kernels, each at a size at which it has something to do: what `./ferry inspect --program` looks at for the
 // table of their counts (test_library.sh).
 #include "ferry.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The kernels that the lessons show, all of a launch's blocks looked at where that takes seconds, and a few of them elsewhere, by
 # several workers at a time: what is found is what is wrong on purpose, and nothing else.
 # run: FERRY_SIM_DEVICES=2 FERRY_SIM_THREADS=4

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry inspect on kernels with one fault each, on right ones that look faulty, and on ones whose counts are known by hand.
 # What each has to give stands in the kernels' files.
 # run:

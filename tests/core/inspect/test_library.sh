@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The library's own kernels, inspected: the test of every op finds nothing wrong in them, and at typical sizes no kernel takes more
 # sectors, passes or idle lanes than library.tsv records. `test_library.sh --write` records anew.
 # run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy FERRY_SIM_THREADS=2

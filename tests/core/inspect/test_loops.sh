@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry inspect runs kernels as loops over their block's threads where it counts no instructions: what it finds and counts is what it
 # finds and counts of the threads one by one (FERRY_SIM_SPLIT=0).
 # timeout: 600

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What ./ferry inspect counts of arithmetic: by hand, and against the instructions that nvcc makes, where it is.
 # run check:
 # shellcheck source=tests/support/tap.sh

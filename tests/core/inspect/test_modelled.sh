@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What ./ferry inspect counts of a kernel decides its time on a device that plays a GPU.
 # run:
 # shellcheck source=tests/support/tap.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry inspect on whole programs that were written without knowing it: in right ones (programs/right_*) it finds nothing, in wrong
 # ones what their first line says: the kind of the finding, its line and the other one.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The record that an inspected program leaves, cut off and changed at random: ./ferry inspect reports what there is or refuses it,
 # and never crashes. `test_record.sh SEED` tries other ones.
 # run:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table of GPUs: every number is there, says where it is from, and agrees with the others.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include <math.h>

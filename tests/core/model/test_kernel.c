@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Times from counts: limits known by hand, and that more work never takes less time.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The account of modelled times: schedules computed by hand, and random ones against a simulation that goes tick by tick.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include <math.h>

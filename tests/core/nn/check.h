@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cmocka, Ferry, and an assertion that a call raises; for the tests of this folder and its neighbours.
 #ifndef FERRY_TEST_CHECK_H
 #define FERRY_TEST_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Modules whose forward and backward are CUDA graphs: trained, they end with the bits of the same modules run call by call.
 //
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy

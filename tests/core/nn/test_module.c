@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Modules: registration, names, calling, walking, Sequential, clones.
 // run check: FERRY_SIM_DEVICES=2
 // run: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // module.to: parameters keep their identity and get another inside.
 // run check: FERRY_SIM_DEVICES=2
 // run: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The memory of a training step, against the one that the tensors' sizes ask for.
 //
 // What has to be alive at a time follows from the layers: while layer i runs forward, its input and output, and what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // print(module) gives PyTorch's text. The expected texts are those of the Python named in each test.
 // run check: FERRY_CUDA=off
 #include "check.h"

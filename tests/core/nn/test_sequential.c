@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sequential runs Conv2d, ReLU and MaxPool2d, or Linear and ReLU, as one op where that is possible: the values and
 // gradients are those of the layers.
 // run check: FERRY_CUDA=off

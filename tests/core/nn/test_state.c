@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // state_dict and load_state_dict, with PyTorch's errors.
 // run check: FERRY_SIM_DEVICES=2
 // run: FERRY_CUDA=off

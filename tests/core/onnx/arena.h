@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Memory for networks that tests unpack and change: their parts come to stand in several places, and go all at once.
 #ifndef FERRY_TEST_ONNX_ARENA_H
 #define FERRY_TEST_ONNX_ARENA_H

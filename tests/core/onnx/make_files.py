@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes tests/core/onnx/files: networks by PyTorch's two exporters, with an input and what PyTorch makes of it.
 
 PYTHON tests/core/onnx/make_files.py      with torch, onnx and onnxscript of PyPI

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks for the tests of ONNX files: one for each thing that a forward pass may hold, those of the lessons, and random ones.
 #ifndef FERRY_TEST_ONNX_NETWORKS_H
 #define FERRY_TEST_ONNX_NETWORKS_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """ONNX files against onnx.checker and onnxruntime, both ways.
 
 peers.py saved FOLDER           what test_onnx saved there: each file is checked, run, and agrees with Ferry's results

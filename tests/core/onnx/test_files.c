@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Files that other exporters wrote (make_files.py), and files with one thing in them that is not supported or not right: each is
 // refused with what it is, where it is and what to do.
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reader of ONNX files under mutated input: bytes that are others, and networks whose parts are others. What is loaded and
 // small runs, too.
 // run: FERRY_CUDA=off

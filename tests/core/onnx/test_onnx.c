@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Networks saved and loaded again: what they compute is the same to the bit. As a tool of the tests against other programs:
 //   test_onnx save FOLDER SEED COUNT   writes every network, and COUNT random ones, with inputs and results
 //   test_onnx run                      for each line `FILE X Y`: loads FILE, and writes to Y what it makes of the input in X

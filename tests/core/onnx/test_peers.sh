@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ONNX files with other programs: what Ferry writes is checked by onnx and run by onnxruntime; random networks that they write
 # run in Ferry. `.ci/build/python_with_onnx.sh --venv` puts both into build/venv; without them the test is skipped.
 # timeout: 300

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whole tensors of random numbers, looked at as doubles: for the tests of random numbers and of dropout.
 #ifndef TESTS_OP_NUMBERS_H
 #define TESTS_OP_NUMBERS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Indices and targets out of range on CUDA: the kernel asserts, and the next call that waits says so, as in PyTorch. A failed
 // assert ends the use of the device, so that each runs in a process of its own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // bfloat16 on the CPU: what runs in it directly agrees with float32 on the same numbers, up to one rounding of the result, in
 // every layout, for any number of threads, and on processors without units for it.
 //

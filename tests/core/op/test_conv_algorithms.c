@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The algorithms of convolutions agree with each other on random shapes; benchmark mode chooses one of them once for each kind
 // of call, bounded, on threads, and passes over what has no memory.
 // tsan

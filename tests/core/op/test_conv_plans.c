@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // oneDNN's plans for convolutions: the cache keeps those used last, and a program with ever new shapes gets a plan for each.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The way of a call: which calls the observer sees, how versions count, what is prepared and what backward keeps, in which
 // order errors come, and what an error leaves behind.
 //

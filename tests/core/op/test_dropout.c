@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Dropout: which elements it keeps is a known function of the seed and their places, and backward knows it without looking.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Maxima and minima at every place that a kernel might treat apart: the edges of its vectors, blocks and threads' parts. The
 // first of equal values is the one found, and a NaN is beyond all other values, the first of them above all.
 //

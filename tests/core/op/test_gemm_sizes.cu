@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Sizes that do not fit cuBLAS's int are refused before it is called: cut to int, they would be other, valid sizes.
 // sim only: on a GPU the library's kernels stand in a library of their own
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy

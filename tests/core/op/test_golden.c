@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every op against PyTorch's own values and against central differences: on each device, in each dtype, for contiguous
 // and other layouts, forward, backward, checkpointed and in place, with the errors. The last test holds the ops.def table to it.
 //

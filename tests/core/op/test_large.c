@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Large tensors, where blocks, tiles, vectors and threads have edges: float32 on each device against float64 on the CPU,
 // forward and backward, and every run bit for bit as the one before. (The CPU's two dtypes share loops in places: what
 // both get wrong there shows in the runs with CUDA, whose kernels are others.)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Values that golden files do not have: roots of negative infinity, what does not fit a dtype, NaN under dropout, statistics.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random numbers: each element is a known function of the seed and its place, so devices, dtypes, layouts and numbers of
 // threads agree; moments and ranges; the generator's state.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Calls that C would take and that mean something else are refused when they are compiled, in words that help.
 # run:
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What each op saves for backward, as a program sees it: when a second backward raises, and after a change in place of which
 // input or of the output a backward does. PyTorch's answers are in tests/golden/saved.txt; make_golden_saved.py made them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ops whose target is a part of a bigger tensor: it gets the values, and what lies around it keeps its own. Sizes around
 // those of vectors, warps, blocks and tiles.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Results too large for the caches are streamed past them: the same values, whatever their beginning and end.
 // run: FERRY_CUDA=off
 // run check: OMP_NUM_THREADS=3 FERRY_CUDA=off

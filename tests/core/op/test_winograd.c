@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Winograd's convolution on the CPU against float64: every pass, every way that images and channels can end within a tile, a vector, a
 // block; the same bits for any number of threads; what it does not do; how far rounding goes.
 // run check: FERRY_CUDA=off

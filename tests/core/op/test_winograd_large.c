@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Infinities, NaNs and numbers near FLT_MAX in convolutions that Winograd's algorithm is asked for, or that the rule gives to it: every
 // pass, plain and fused, is the direct convolution's to the last bit, and without them it is Winograd's own. Which of them the rule
 // takes, and how it is ruled out.

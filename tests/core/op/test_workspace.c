@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // CPU kernels that are refused a workspace: each says so, at whichever request it was, and computes the same as ever when it is
 // asked again. What a kernel would leave behind shows under the address sanitizer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Gradient clipping against PyTorch's numbers (tests/golden/make_golden_train.py).
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 // run check: FERRY_CUDA=off

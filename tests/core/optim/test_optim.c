@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // SGD, Adam and AdamW against PyTorch's recurrences, computed here in float64, for ten steps and every option.
 // run: FERRY_SIM_DEVICES=2
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Learning-rate schedules against PyTorch's rates (tests/golden/make_golden_train.py).
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"

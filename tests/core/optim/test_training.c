@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Two trainings step by step beside PyTorch: the same weights, the same data, ten losses to 1e-5 relative.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DataParallel gives what one device gives: outputs, gradients, buffers, errors.
 // tsan
 // run check: FERRY_SIM_DEVICES=1

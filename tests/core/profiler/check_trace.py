@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """check_trace.py TRACE simulated|none: is this a Chrome trace whose times nest and whose arrows have two ends?
 
 Prints what is wrong and exits with 1, or a line of what was found.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of profiles begin with: a small model to train, and rows of a table by name.
 #ifndef TESTS_CORE_PROFILER_PROFILE_H
 #define TESTS_CORE_PROFILER_PROFILE_H

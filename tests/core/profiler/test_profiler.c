@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles: which ranges there are, in which thread, what they add up to, and what belongs to whom.
 // run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads

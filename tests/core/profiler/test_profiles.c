@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles as a whole: schedules, tables, errors, traces for others, and what stays when it is off.
 // run: FERRY_CUDA=off
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads

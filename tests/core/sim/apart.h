@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Runs what may end the program in a process of its own, and reads what it printed; for tests of the simulated CUDA runtime.
 #ifndef TEST_SIM_APART_H
 #define TEST_SIM_APART_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of the simulated CUDA runtime share; C and CUDA.
 #ifndef TEST_SIM_CHECK_H
 #define TEST_SIM_CHECK_H

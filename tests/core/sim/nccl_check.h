@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What the tests of the simulated NCCL share: checks, and a process for each rank.
 #ifndef TESTS_CORE_SIM_NCCL_CHECK_H
 #define TESTS_CORE_SIM_NCCL_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Streams, events, host functions and graphs: what is ordered with what, and when the host may look.
 // run: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A C library may declare any of CUDA's mathematical functions in its <math.h>, as glibc 2.41 does sinpi and glibc 2.42 rsqrt.
 # This test makes a <math.h> that declares all of them, and compiles and runs a program against it and against the real one.
 # run:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The modelled clock: what a program's calls, copies and kernels would take on an A100, by its table and nothing else.
 // sim only: it reads the simulator's own clock
 // run: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=lazy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The environment: each variable is obeyed, and a bad value is refused with its name and the remedy.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include <unistd.h>

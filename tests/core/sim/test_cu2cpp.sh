@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # cu2cpp: what it rewrites, what it leaves alone, and how it refuses.
 # run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 set -u

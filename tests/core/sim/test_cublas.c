@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // cuBLAS's products of each type, transposition and shape, against sums in double precision.
 // run: FERRY_SIM_MODE=lazy
 // run check: FERRY_SIM_MODE=threads

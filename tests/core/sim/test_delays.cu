@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FERRY_SIM_DELAYS: operations that are ready begin late now and then, so that streams that do not wait for each other overtake
 // each other.
 // sim only: it asks the simulator for what a GPU leaves open

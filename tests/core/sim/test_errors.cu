@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels and calls that go wrong: what is reported, and that the program goes on. Each bug runs in a process of its own.
 // run: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending

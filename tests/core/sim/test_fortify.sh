@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Some systems define _FORTIFY_SOURCE for every compilation. Its check of long jumps takes one from a fiber to the thread's own stack for a
 # mistake: the simulator must be compiled without it.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory is kept from host code: from the program's own, from host functions in a stream, and not from what runs on the device.
 // sim only: a GPU ends such a program by a signal
 // run: FERRY_SIM_MODE=lazy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // FERRY_SIM_GUARD_PAGE: an inaccessible page on one side of each allocation, where even a read is an error that names the element.
 // sim only: on a GPU such a read goes unseen
 // run check: FERRY_SIM_MODE=lazy FERRY_SIM_GUARD_PAGE=after

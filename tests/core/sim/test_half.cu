@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // half and bfloat16: conversions are exact or rounded to nearest even, for every bit pattern; arithmetic rounds once.
 // run check: FERRY_SIM_MODE=lazy
 #include <cuda_bf16.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Several host threads use the devices at once, each its own or all the same.
 // run: FERRY_SIM_MODE=lazy
 // run check: FERRY_SIM_MODE=threads

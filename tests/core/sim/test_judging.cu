@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The settings by which programs are judged: each shows what a simulator's fixed order hides, in every run.
 // sim only: it asks the simulator for what a GPU leaves open
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_GUARD_PAGE=after FERRY_SIM_BLOCKS=descending FERRY_SIM_STORE_BUFFER=both FERRY_SIM_AHEAD=1 FERRY_SIM_POLLS=3

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kernels that use what CUDA offers within a grid: indices, shared memory, barriers, device variables, maths.
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=ascending
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The lazy mode makes ordering mistakes visible in every run, and counts what happens.
 // sim only: it reads the simulator's own mode and counters
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=ascending

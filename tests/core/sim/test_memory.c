@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Device memory, pinned memory and copies of every kind, from C.
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_MEMORY_MB=64
 // run check: FERRY_SIM_MODE=threads FERRY_SIM_MEMORY_MB=64

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // NCCL's collectives on simulated devices: one thread for all ranks, a thread for each, and a process for each, against sums
 // computed here.
 // run check: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy

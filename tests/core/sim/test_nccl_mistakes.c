@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What simulated NCCL says of calls that do not go together, of a rank that has died, and of arguments that make no sense.
 // run: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=lazy
 // run check: FERRY_SIM_DEVICES=4 FERRY_SIM_MODE=threads

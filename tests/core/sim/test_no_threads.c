@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A system that gives no thread to the simulator: the program ends with a message, and does not hang in its exit handlers.
 // sim only: it takes pthread_create away from the simulator
 // run check: FERRY_SIM_MODE=threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Plugins of the simulator (core/sim/base/plugin.h): every registered plugin is notified of an event once, in the order of an
 // operation's life.
 // sim only: it registers plugins with the simulator

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // printf in kernels: what comes out and in which order, and that a kernel which ends in the middle of one keeps stdout from nobody.
 // run check: FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_MODE=threads

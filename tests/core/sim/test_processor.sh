@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A program that was built for instructions that the processor lacks says so, before it uses one (core/sim/base/processor.h).
 # run check:
 # shellcheck source=tests/support/tap.sh

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Who waits for blocks on other threads takes no processor time meanwhile.
 // run check: FERRY_SIM_MODE=threads FERRY_SIM_THREADS=2
 // sim only: on a GPU blocks do not sleep

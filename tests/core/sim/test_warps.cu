@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Warps and atomics: votes, shuffles, reductions, locks.
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=ascending
 // run: FERRY_SIM_MODE=lazy FERRY_SIM_ORDER=descending

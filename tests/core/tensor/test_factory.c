@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The factories: every one on each device in each dtype, their options, their values against closed forms, their errors.
 //
 // run check: FERRY_CUDA=off

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Moves and copies: the .to() family between devices and dtypes, pinned memory and what is read before the device is
 // waited for, and what is said where devices do not match.
 // Over 500 lines: many short tests of one subject.

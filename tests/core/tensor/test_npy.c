@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // .npy files: every dtype and shape there and back, files by numpy itself and read by it, files that are not what they
 // say, and writes that cannot happen.
 //

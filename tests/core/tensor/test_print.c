@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // repr() against PyTorch's, character for character.
 //
 // run: FERRY_CUDA=off

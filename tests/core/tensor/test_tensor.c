@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Tensors: shapes and strides, views on shared memory, single values and comparisons, numpy's rules.
 //
 // run check: FERRY_CUDA=off

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Open exercises ("make it faster"): the score is shown and is the same at every run, ./ferry best keeps what was faster than all
 # before, and neither a damaged file nor one of another model makes it lie.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

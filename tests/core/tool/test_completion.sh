@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # What bash, zsh and fish offer for ./ferry, asked of each shell itself.
 # run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # shellcheck source=tests/grader/common.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The command itself: a learner's way from start to the first pass, an instructor's class, files of results that are valid at
 # every moment, the grader killed or not.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The reader of JSON: what is JSON is read, what is none is refused with its line, and nothing that is cut or changed crashes it.
 // run check:
 #include "tool/print/json.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # `ferry launch`: what ranks find in their environment, marked output, a rank that fails.
 # run:
 # shellcheck source=tests/support/tap.sh

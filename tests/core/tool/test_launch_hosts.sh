@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # `ferry launch --hosts`: ranks on two hosts, with their variables, a training between them, a rank that fails on the other one.
 # run:
 # timeout: 200

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads where mistakes, exercises and their texts lead to; prints what test_links.sh reports: "FAULT text" lines, and the links.
 
 usage: test_links.py ROOT

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Where verdicts and hints lead to: each mistake's section is there, is about the mistake's subject, and is what the command in the
 # report shows.
 # run:

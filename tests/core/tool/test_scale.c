@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Scaling on paper: the formulas against values worked out by hand, against the same schedule message by message in random cases,
 // and against published figures; buckets and numbers of parameters against PyTorch's.
 // run:

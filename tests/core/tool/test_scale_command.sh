@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # ./ferry scale: what it prints, for people and for programs, pictures, and what it says to wrong command lines.
 # run:
 # shellcheck source=tests/grader/common.sh

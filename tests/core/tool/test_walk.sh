@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The way from the build to the first pass as somebody at a terminal of 80 columns walks it: the chapters' run, start, run, the
 # answer, the pass, watch with its keys. No line is broken by the terminal, and the last line is the verdict.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Random networks traced: modules that draw their ops, operands and changes in place from a seed, compared with their traces for
 // other values and other batch sizes. In float64, where only batch norms are computed otherwise, within 1e-12 of the largest value;
 // in float32, where sums have another order and errors grow on their way, within 1e-4.

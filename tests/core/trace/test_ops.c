@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Every op traced: each golden case as a module of each of its inputs in turn, in each dtype and on each device, compared with the
 // same calls made one by one, for the values of the case and for others. In place too. The last test holds the ops.def table to it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a traced module promises: it shares its model's state, allocates nothing but its result, takes other batch sizes, refuses what
 // it cannot do, warns as PyTorch's tracer does, and can be run by several threads.
 // Over 500 lines: many short tests of one subject.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Checkpoints: a training that stops and goes on has the same numbers; a kill at any moment leaves a whole file.
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=off

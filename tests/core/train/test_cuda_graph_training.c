@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A whole training step as a CUDA graph: forward, loss, backward, clipping, gradient scaling, the optimizer. Over many steps
 // with new data each, parameters, gradients and losses are those of the same steps run one call at a time, to the bit.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Looks at the pages of the book in a real browser, from file:// as a reader without a server does.
 
 usage: check.py SITE [CHROMIUM]     prints a line for each check, and ends with 1 where one has failed

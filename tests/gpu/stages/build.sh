@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Compiles what the other stages need, the most valuable first (tests/gpu/rules.mk has the order). What is not there when the time is
 # over, they leave out; a check that is continued goes on with it.
 . tests/gpu/common.sh

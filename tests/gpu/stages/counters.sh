@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the hardware counted beside what the inspector counted, for the same launches: counters.tsv has a row for each kernel and
 # counter. ncu runs once for each ladder, so that what is there when the time is over stays.
 . tests/gpu/common.sh

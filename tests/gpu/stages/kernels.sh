@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The chapters on kernels and the exercises' solutions: right results on the GPU; then compute-sanitizer over them.
 . tests/gpu/common.sh
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Ops first: each once in each dtype, in one process; an op that fails there is tried alone, since an error on a GPU outlasts the op
 # that made it. Then every case of every op, then the rooms of the library that speak to the device.
 . tests/gpu/common.sh

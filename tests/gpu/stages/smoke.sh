@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The least that has to work: tests/gpu/smoke.c.
 . tests/gpu/common.sh
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Times: the ladders by events beside the model's prediction for this GPU (times.tsv), the library's benchmarks (bench.tsv), training
 # steps beside PyTorch on the same GPU (torch.tsv).
 . tests/gpu/common.sh

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 10: a tensor made on its device, not carried there.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 11: the device for a wish, on machines that have it and on machines that have not.
 #include "exercise.h"
 #include <stdio.h>

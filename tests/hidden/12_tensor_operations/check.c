@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 12: a product on two devices, and how far the two are apart.
 #include "exercise.h"
 #include <math.h>

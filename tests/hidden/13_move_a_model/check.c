@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 13: a model moved, and an input made where it went.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 14: a convolutional network on as many GPUs as there are.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 15: copies queued from pinned memory, and one wait for all of them.
 #include "exercise.h"
 #include <stdio.h>

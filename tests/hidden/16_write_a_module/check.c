@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 16: a module with a parameter, a buffer and a child, each registered as what it is.
 #include "exercise.h"
 #include <math.h>

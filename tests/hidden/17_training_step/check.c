@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 17: forward, backward, update, clear, twice over.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 18: losses added up where they are, and fetched once.
 #include "exercise.h"
 #include <math.h>

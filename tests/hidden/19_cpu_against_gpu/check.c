@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 19: a CPU against a GPU. The clock is the driver's, and its readings are drawn from the seed.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Each product on the GPU is followed in its queue by a count that goes to the host without waiting. Every product and every
 // reading of the clock is noted, with what had been started, what had arrived and what had crossed by then.
 #include "driver.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 20: what is queued where, and who waits for whom. Old values in the result tell of work that did not wait.
 #include "exercise.h"
 #include <math.h>

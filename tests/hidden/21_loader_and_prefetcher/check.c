@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 21: a loader, judged by the order and the contents of its batches, and a loop over prefetched batches, judged by
 // its sums, by what was copied and by when each batch was asked for.
 #include "exercise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "driver.h"
 #include "answer.h"
 #include "data/loader_impl.h" // a loader's epoch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 22: operations per byte, and the roofline over them.
 #include "exercise.h"
 #include <math.h>

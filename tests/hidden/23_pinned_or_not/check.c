@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 23: the same epoch twice. The losses are worked out in the order in which the samples were asked for.
 #include "exercise.h"
 #include <stdio.h>

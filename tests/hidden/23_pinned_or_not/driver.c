@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The data set writes down in which order its samples are asked for.
 #include "driver.h"
 #include "answer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 24: what a run is resumed from. The driver says which parts of the run are again what they were when it was saved.
 #include "exercise.h"
 #include <string.h>

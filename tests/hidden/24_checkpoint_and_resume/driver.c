@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Three runs: one without interruption; one that is saved twice and goes on; and a new one that resumes from the first Saved.
 // What the driver keeps to compare with is its own.
 #include "driver.h"

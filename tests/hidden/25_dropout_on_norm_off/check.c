@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 25: one flag, two layers that take it differently.
 #include "exercise.h"
 #include <math.h>

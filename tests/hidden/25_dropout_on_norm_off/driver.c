@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The dropout is the driver's: in training mode it takes its masks from an array, so that results are known, and draws a number
 // that it does not use.
 #include "driver.h"

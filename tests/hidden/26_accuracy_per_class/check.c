@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 26: accuracy, class by class.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The network is a product with given weights, and another one where it, or the part in it, is in training mode.
 #include "driver.h"
 #include "answer.h"

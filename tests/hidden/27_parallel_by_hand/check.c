@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 27: DataParallel's four parts, and a step of training around them.
 #include "exercise.h"
 #include <math.h>

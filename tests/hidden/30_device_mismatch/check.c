@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 30: tensors on two devices.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 31: the model moved there and back in every step, and left on the CPU.
 #include "exercise.h"
 #include <string.h>

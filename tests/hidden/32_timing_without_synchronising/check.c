@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 32: a clock that does not wait. The clock is the driver's, and its readings are drawn from the seed.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The work counts itself on the device and sends its count to the host without waiting. Everything that happens is noted:
 // each piece of work and each reading of the clock, with how often the host had waited by then and what had arrived.
 #include "driver.h"

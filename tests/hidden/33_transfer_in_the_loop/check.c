@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 33: a transfer in the loop.
 #include "exercise.h"
 #include <math.h>

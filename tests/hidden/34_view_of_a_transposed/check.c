@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 34: view on a transposed tensor. Every test calls the answer twice: with readings that have to be copied, and
 // with readings whose transpose is contiguous, of which a view will do.
 #include "exercise.h"

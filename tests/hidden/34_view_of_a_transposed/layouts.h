@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Layouts of the readings, each of which has a call of its own, by what comes back of it.
 static const char *const layouts[] = {"frames of a slice",
                                       "frames of moments with room between",

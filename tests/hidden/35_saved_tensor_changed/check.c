@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 35: an in-place change of a tensor that autograd has saved.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 36: constants registered as parameters. What the module lists the driver says first, since where they are plain fields the
 // forward pass raises an error.
 #include "exercise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 37: sample by sample. The driver's model notes how often it is called, and with how many rows.
 #include "exercise.h"
 #include <math.h>

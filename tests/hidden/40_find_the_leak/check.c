@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 40: find the leak. The driver's model notes how much memory is in use at each of its calls.
 #include "exercise.h"
 #include <string.h>

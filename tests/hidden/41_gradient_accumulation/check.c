@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 41: gradient accumulation. The driver's model notes its calls: rows, and memory in use.
 #include "exercise.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 42: evaluation without a graph. The driver's model notes in which state it is called.
 #include "exercise.h"
 #include <math.h>

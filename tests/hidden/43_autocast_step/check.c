@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 43: a training step in float16. The driver's model notes under which autocast it runs.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 44: find the bug, what was kept in half. Three things are: the sum, the squares, the targets.
 #include "exercise.h"
 #include <math.h>

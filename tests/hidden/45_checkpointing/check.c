@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 45: checkpoints in segments. The driver's blocks count their runs; memory is the device's, before and after.
 #include "exercise.h"
 #include <math.h>

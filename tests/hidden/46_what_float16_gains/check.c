@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 46: two trainings from the same weights, each with its own clock. The clock is the driver's, and its readings are
 // drawn from the seed; the weights at each forward pass are worked out in plain loops.
 #include "exercise.h"

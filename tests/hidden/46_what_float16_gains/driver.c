@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The model is a linear layer that notes each forward pass: under which autocast it runs, and a copy of its weights. Each
 // reading of the clock is noted with whether the device still had something to do.
 #include "driver.h"

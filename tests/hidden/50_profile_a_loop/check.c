@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 50: a profile of some steps. The driver's step notes when it runs and whether a profiler is on, and adds as often as
 // its number says.
 #include "exercise.h"

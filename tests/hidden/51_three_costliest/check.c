@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 51: the three costliest ops of a profile that the driver makes up. Rows are drawn anew until every known mistake
 // leads to an answer of its own.
 #include "exercise.h"

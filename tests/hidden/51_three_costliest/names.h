@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The keys of the profile's rows, by number: ops first, and of these the ones that most profiles here have.
 enum { OPS = 342, USUAL = 11, NAMES = 349 };
 #define TEN_OPS(tens)                                                                                                  \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 52: find the bug, a frozen branch. Three things are frozen: the branch, the factor, the number of rows.
 #include "exercise.h"
 #include <math.h>

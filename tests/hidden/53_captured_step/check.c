@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 53: a training step, captured, that reads new data at every replay. SGD with momentum, so that a step that is
 // captured as the first one shows.
 #include "exercise.h"

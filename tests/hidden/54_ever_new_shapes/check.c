@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 54: benchmark mode with changing shapes. The driver's model notes how it is called; the library counts searches.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 55: sums around a ring, and what each rank sends for them.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranks are threads, and the ring is a queue of messages between each two neighbours.
 #include "driver.h"
 #include "answer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 56: the step of all ranks' samples.
 #include "exercise.h"
 #include <math.h>

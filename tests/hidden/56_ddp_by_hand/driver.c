@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Ranks are threads, each with a model of its own; an all-reduce ends when all have come.
 #include "driver.h"
 #include "answer.h"

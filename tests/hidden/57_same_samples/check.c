@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 57: which samples each rank gets.
 #include "exercise.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The loaders of all ranks and of two epochs, and the first epoch a second time.
 #include "driver.h"
 #include "answer.h"

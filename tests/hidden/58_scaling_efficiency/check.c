@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 58: an efficiency by a clock that is written down.
 #include "exercise.h"
 #include <math.h>

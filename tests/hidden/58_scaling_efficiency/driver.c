@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // One rank, with a clock that moves when something happens; what the other ranks do is written down.
 #include "driver.h"
 #include "answer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 60: index arithmetic with a guard.
 #include "exercise.h"
 #include <math.h>

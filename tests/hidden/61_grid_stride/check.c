@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 61: a grid-stride loop, under launch shapes that the learner does not choose.
 #include "exercise.h"
 #include <string.h>

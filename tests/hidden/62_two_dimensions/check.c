@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 62: two-dimensional indices, a guard for each, and rows that lie a pitch apart.
 #include "exercise.h"
 #include <math.h>

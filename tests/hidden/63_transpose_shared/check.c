@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 63: a transpose through shared memory, judged by its values and by what its warps ask of the memory.
 #include "exercise.h"
 #include <string.h>

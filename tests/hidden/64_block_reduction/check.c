@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 64: a reduction within blocks and over blocks. The values are few quarters, so that any order of adding them is
 // exact.
 #include "exercise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 65: a matrix product through shared tiles, judged by its values and by how often global memory is read. The
 // elements are few quarters: every order of adding is exact.
 #include "exercise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 66: a histogram by atomic operations, first in shared memory. What an addition that is not atomic loses is seen in
 // the passes in which threads, or blocks, do not see each other's writes at once.
 #include "exercise.h"

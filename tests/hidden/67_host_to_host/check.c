@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 67: everything from cudaMalloc to cudaFree.
 #include "exercise.h"
 #include <math.h>

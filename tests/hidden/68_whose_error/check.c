@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 68: errors of a launch, errors of a kernel, and errors of somebody before.
 #include "exercise.h"
 #include <math.h>

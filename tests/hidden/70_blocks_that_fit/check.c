@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 70: occupancy and waves, as arithmetic.
 #include "exercise.h"
 #include <limits.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 71: two kinds of work, without a warp that does both.
 #include "exercise.h"
 #include <math.h>

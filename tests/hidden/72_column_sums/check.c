@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 72: the sum of each column, at four sectors a request.
 #include "exercise.h"
 #include <math.h>

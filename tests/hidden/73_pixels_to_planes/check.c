@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 73: a picture taken apart, each pixel loaded whole.
 #include "exercise.h"
 #include <math.h>

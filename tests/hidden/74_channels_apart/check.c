@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 74: interleaved numbers taken apart through dynamic shared memory, judged by values and by the inspector's counts.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 75: the maximum of each row and its first column, a warp for each. The numbers are few different ones, so that most
 // rows have their largest several times.
 #include "exercise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 76: an inclusive scan over blocks.
 #include "exercise.h"
 #include <string.h>

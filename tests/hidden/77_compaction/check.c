@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 77: stream compaction in order. The numbers are few different ones, some of them the bound itself.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 78: run-length encoding. Runs are long enough to reach over the edges of blocks, and values come again later.
 #include "exercise.h"
 

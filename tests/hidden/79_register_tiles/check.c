@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 79: a matrix product with register blocking, judged by its values and by what is read of shared memory. The elements
 // are small whole numbers: every order of adding is exact.
 #include "exercise.h"

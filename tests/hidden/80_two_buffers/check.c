@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 80: a matrix product with two pairs of tiles, judged by its values, by barriers and by what comes before what. The
 // elements are small whole numbers: every order of adding is exact.
 #include "exercise.h"

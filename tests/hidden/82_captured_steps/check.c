@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 82: a step of three kernels as a graph, launched for each batch.
 #include "exercise.h"
 #include <math.h>

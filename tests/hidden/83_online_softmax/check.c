@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 83: softmax of rows, with the maximum and the sum in one pass.
 #include "exercise.h"
 #include <math.h>

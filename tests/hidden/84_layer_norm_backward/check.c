@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 84: the three gradients of layer norm: along the rows, and down the columns.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 85: attention in tiles, with a softmax that goes along.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 90, find the bug: a guard is missing at the end, and neighbours are missing at both ends.
 #include "exercise.h"
 #include <math.h>

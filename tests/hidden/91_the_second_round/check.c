@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 91, find the bug: a loop over pieces whose later rounds have no barriers.
 #include "exercise.h"
 

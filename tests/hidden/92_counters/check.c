@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 92, find the bug: counters that nobody set to 0, additions that lose counts, and no barriers.
 #include "exercise.h"
 

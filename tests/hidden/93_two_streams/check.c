@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 93, find the bug: an event that is recorded too early, and none in the other direction. It runs in the three ways of work
 // in streams: what comes too late shows in the first, what comes too early in the others.
 #include "exercise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 94, find the bug: a pointer of the host in a kernel, memory freed before its last use, a vector where it may not begin.
 #include "exercise.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 95, open: right for every size, without a finding, and scored by its modelled time.
 #include "exercise.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Exercise 96, open: right for every size, without a finding, and scored by its modelled time. The elements are small multiples of a half,
 // so that every order of adding gives the same.
 #include "exercise.h"

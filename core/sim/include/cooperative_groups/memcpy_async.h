@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: MIT
 // All in cooperative_groups.h.
 #include "../cooperative_groups.h"

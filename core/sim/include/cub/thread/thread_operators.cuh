@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: MIT
 // All in cudasim_cub.h.
 #include "../../cudasim_cub.h"

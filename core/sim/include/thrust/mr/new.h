@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // In the place of CCCL's file of this name: memory from cudasim_thrust.h.
 #ifndef CUDASIM_THRUST_NEW_H
 #define CUDASIM_THRUST_NEW_H

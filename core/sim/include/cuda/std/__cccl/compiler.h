@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // In front of NVIDIA's CCCL (thrust), where it is: its host code alone is compiled, as for a machine without CUDA.
 #ifndef CUDASIM_CCCL_COMPILER_H
 #define CUDASIM_CCCL_COMPILER_H
