@@ -322,8 +322,8 @@ table() {
 Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
 and wrong answers, each with a misconception that the report names; and, besides those in the table, with functions that do
 nothing and functions that return a constant, and for kernels with a kernel that does nothing and a loop on the host beside
-one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table; `make test` takes a fifth of the others
-ones, and others as soon as an exercise's check changes.
+one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table. `make test` judges the solutions and a fifth
+of the other answers, another fifth each day.
 
 They run on two simulated devices, as `./ferry` has them, or on as many as a test needs; solutions and stubs on one and on four,
 too. A mistake with a * shows on several devices alone: on a machine with one real GPU it is not found, and the report says that
