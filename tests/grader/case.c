@@ -246,9 +246,9 @@ const Counts *counts(const Case *c) {
   return item ? &item->counts : &none;
 }
 
-// It came from the answer's process: what does not look like a course is none.
+// It came from the answer's process: what does not look like a trace is none.
 EventTrace event_trace(const Case *c) {
-  const Array *a = got(c, "#course");
+  const Array *a = got(c, "#trace");
   if (!a || a->dtype != FY_INT64 || a->shape.rank != 2 || a->shape.size[1] != TRACE_COLUMNS ||
       a->shape.size[0] > TRACE_MOST)
     return (EventTrace){0};

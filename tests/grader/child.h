@@ -38,7 +38,7 @@ void buffers_run(Driver *d);      // drive(d), errors caught and reported
 void buffers_count_begin(void);   // peaks begin anew
 void buffers_counts(Counts *now); // since the start
 
-// With the library alone: what the answer has left switched, or open, and its course (course.h).
+// With the library alone: what the answer has left switched, or open, and its event trace (event_trace.h).
 __attribute__((weak)) void buffers_count_end(Driver *d);
 void trace_begin(void);
 void trace_end(Driver *d);

@@ -69,7 +69,7 @@ void driver_module(FyModule *module);
 // Another GPU than this tensor's, for a call that goes before; the first one where it is alone, or the tensor is on the CPU.
 FyDevice driver_other_gpu(const FyTensor *t);
 
-// For the course (course.h): an entry of the driver's own, and the number that stands for a stream there.
+// For the event trace (event_trace.h): an entry of the driver's own, and the number that stands for a stream there.
 void driver_mark(Driver *d, int64_t number);
 int64_t driver_stream(FyStream *stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The course (course.h): the simulator tells what is queued and what runs, and the linker sends the calls of streams and events
-// through here (--wrap). On a real GPU nobody tells, and there is no course.
+// The event trace (event_trace.h): the simulator tells what is queued and what runs, and the linker sends the calls of streams and events
+// through here (--wrap). On a real GPU nobody tells, and there is no trace.
 #include "event_trace.h"
 #include "child.h"
 #include "device/impl.h"
@@ -95,7 +95,7 @@ void trace_end(Driver *d) {
   cudasim_trace(NULL, NULL);
   Shape s = {.rank = 2, .size = {trace.count, TRACE_COLUMNS}};
   if (told)
-    driver_put_array(d, "#course", FY_INT64, s, trace.entries);
+    driver_put_array(d, "#trace", FY_INT64, s, trace.entries);
 }
 
 void driver_mark(Driver *d, int64_t number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the answer's process did while it was counted, in its order: kernels, copies, waits and events, each with its stream
-// and with when it had run. Kept by the child (event_trace.c), read by checks (course() in exercise.h).
+// and with when it had run. Kept by the child (event_trace.c), read by checks (event_trace() in exercise.h).
 #ifndef GRADER_EVENT_TRACE_H
 #define GRADER_EVENT_TRACE_H
 
@@ -22,7 +22,7 @@ typedef enum TraceKind {
   TRACE_KINDS
 } TraceKind;
 
-// `ran`: so many entries stood in the course when the work had run; -1: not by the end of counting. `stream` is the stream's
+// `ran`: so many entries were in the trace when the work had run; -1: not by the end of counting. `stream` is the stream's
 // handle, 0 for the default one.
 typedef struct TraceEntry {
   int64_t kind, device, stream, bytes, ran, number, other, result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For drivers of kernels that work in streams: the course (course.h) of one call, as the simulator tells it. On a GPU nobody tells.
+// For drivers of kernels that work in streams: the event trace (event_trace.h) of one call, as the simulator tells it. On a GPU nobody tells.
 #ifndef GRADER_EVENT_TRACE_SIM_H
 #define GRADER_EVENT_TRACE_SIM_H
 
@@ -47,7 +47,7 @@ static void trace_follow(bool on) {
 
 static void trace_put(Driver *d) {
   Shape shape = {2, {trace_entry_count, TRACE_COLUMNS}};
-  driver_put_array(d, "#course", FY_INT64, shape, trace_entries);
+  driver_put_array(d, "#trace", FY_INT64, shape, trace_entries);
   trace_entry_count = 0; // for the next call
 }
 #else

@@ -23,8 +23,8 @@ static const char *const never[] = {"main",
                                     "cudasim_name_array",
                                     "cudasim_fault",
                                     "fy_reset_peak_memory_stats"};
-static const char *const never_prefixes[] = {"driver_", "child_",    "message_",    "place_",  "wire_",
-                                             "sim_",    "fy_count_", "ledger_",     "course_", "__real_",
+static const char *const never_prefixes[] = {"driver_", "child_",    "message_",    "buffers_", "wire_",
+                                             "sim_",    "fy_count_", "ledger_",     "trace_",   "__real_",
                                              "__wrap_", "inspect_",  "host_memory_"};
 // What the compiler makes an inspected kernel call; an answer that has its own would be blind to itself.
 static const char *const never_defined[] = {"__tsan_", "__sanitizer_", "__ubsan_", "inspect_"};

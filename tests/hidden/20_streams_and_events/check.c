@@ -133,9 +133,9 @@ static Array *overwritten(Case *c) {
   return result;
 }
 
-// ---- what was queued where, and when (course.h) ----------------------------------------------------------------------------
+// ---- what was queued where, and when (event_trace.h) ----------------------------------------------------------------------------
 
-// Where things stand in the course; -1: nowhere.
+// Where things stand in the trace; -1: nowhere.
 typedef struct Places {
   int64_t copy, first_kernel, last_kernel, wait,
       waits_before_kernel;    // the batch's copy; the product; the host's last wait

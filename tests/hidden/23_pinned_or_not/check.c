@@ -223,7 +223,7 @@ static bool judge_model(Case *c, const int64_t *order) {
   return true;
 }
 
-// In the course: the copies to the device of the first epoch, and those of the second.
+// In the trace: the copies to the device of the first epoch, and those of the second.
 static void judge_copies(Case *c) {
   EventTrace all = event_trace(c);
   int64_t copies = 0, pinned[2] = {0}, waits = 0, half = 2 * batches_of(c);

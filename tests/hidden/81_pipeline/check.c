@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 81: a pipeline in chunks, judged by its values on return and by its course: what was put into which stream, and when
+// Exercise 81: a pipeline in chunks, judged by its values on return and by its event trace: what was put into which stream, and when
 // it ran. In the lazy mode, in which answers run, nothing runs before the host waits.
 #include "exercise.h"
 #include <math.h>
