@@ -156,14 +156,14 @@ static FyTensor *take_any(Frame *frame, int index) {
 }
 
 // What nobody will ask for goes at once, but not under the lock.
-static void forget(Frame *frame, int index) {
+static void release_saved(Frame *frame, int index) {
   for (FyTensor *t; (t = take_any(frame, index)) != NULL;)
     fy_release(t);
 }
 
 static void holder_destroy(void *pointer) {
   Holder *holder = pointer;
-  forget(holder->frame, holder->index);
+  release_saved(holder->frame, holder->index);
   fy_release(holder->frame);
   free(holder);
 }

@@ -123,7 +123,7 @@ static void deliver(Engine *e, FyNode *node, int i, FyTensor *grad) {
     hand_over(edge.node, &to->grads[edge.index], conform(grad, &node->inputs[i], node));
 }
 
-static void settle(Engine *e, FyNode *node) {
+static void release_dependents(Engine *e, FyNode *node) {
   for (int i = 0; i < node->n_in; i++) {
     if (!node->next[i].node)
       continue;
@@ -376,7 +376,7 @@ static void run_ready(Engine *e) {
     }
     fy_range_close(watched);
     if (e->tasks[index].needed)
-      settle(e, node);
+      release_dependents(e, node);
   }
 }
 

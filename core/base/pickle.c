@@ -46,7 +46,7 @@ static void flush(FyPickle *p) {
   p->used = 0;
 }
 
-static void put(FyPickle *p, int byte) {
+static void write_byte(FyPickle *p, int byte) {
   if (p->used == BUFFER_BYTES)
     flush(p);
   p->buffer[p->used++] = (unsigned char)byte;
@@ -54,7 +54,7 @@ static void put(FyPickle *p, int byte) {
 
 static void put_little_endian(FyPickle *p, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; i++)
-    put(p, (int)(value >> 8 * i & 0xff));
+    write_byte(p, (int)(value >> 8 * i & 0xff));
 }
 
 FyPickle *fy_pickle_open(const char *path) {
@@ -62,13 +62,13 @@ FyPickle *fy_pickle_open(const char *path) {
   fy_scope {
     p->file = fy_retain(fy_atomic_file_open(path));
   }
-  put(p, PROTO);
-  put(p, 2);
+  write_byte(p, PROTO);
+  write_byte(p, 2);
   return p;
 }
 
 void fy_pickle_commit(FyPickle *p) {
-  put(p, STOP);
+  write_byte(p, STOP);
   flush(p);
   fy_atomic_file_commit(p->file);
 }
@@ -76,24 +76,24 @@ void fy_pickle_commit(FyPickle *p) {
 // ---- what holds others -----------------------------------------------------------------------------------------------
 
 void fy_pickle_dict(FyPickle *p) {
-  put(p, EMPTY_DICT);
-  put(p, MARK);
+  write_byte(p, EMPTY_DICT);
+  write_byte(p, MARK);
 }
 
 void fy_pickle_dict_end(FyPickle *p) {
-  put(p, SETITEMS);
+  write_byte(p, SETITEMS);
 }
 
 void fy_pickle_list(FyPickle *p) {
-  put(p, EMPTY_LIST);
+  write_byte(p, EMPTY_LIST);
 }
 
 void fy_pickle_append(FyPickle *p) {
-  put(p, APPEND);
+  write_byte(p, APPEND);
 }
 
 void fy_pickle_pair(FyPickle *p) {
-  put(p, TUPLE2);
+  write_byte(p, TUPLE2);
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------
@@ -102,8 +102,8 @@ void fy_pickle_pair(FyPickle *p) {
 static bool from_memo(FyPickle *p, const char *text) {
   for (int i = 0; i < p->memo_count; i++) {
     if (strcmp(p->memo[i], text) == 0) {
-      put(p, BINGET);
-      put(p, i);
+      write_byte(p, BINGET);
+      write_byte(p, i);
       return true;
     }
   }
@@ -115,33 +115,33 @@ void fy_pickle_string(FyPickle *p, const char *text) {
   bool brief = length < MEMO_BYTES;
   if (brief && from_memo(p, text))
     return;
-  put(p, BINUNICODE);
+  write_byte(p, BINUNICODE);
   put_little_endian(p, length, 4);
   for (size_t i = 0; i < length; i++)
-    put(p, (unsigned char)text[i]);
+    write_byte(p, (unsigned char)text[i]);
   if (brief && p->memo_count < MEMO_ENTRIES) {
-    put(p, BINPUT);
-    put(p, p->memo_count);
+    write_byte(p, BINPUT);
+    write_byte(p, p->memo_count);
     strcpy(p->memo[p->memo_count++], text);
   }
 }
 
 void fy_pickle_int(FyPickle *p, int64_t value) {
   bool wide = value < INT32_MIN || value > INT32_MAX;
-  put(p, wide ? LONG1 : BININT);
+  write_byte(p, wide ? LONG1 : BININT);
   if (wide)
-    put(p, 8);
+    write_byte(p, 8);
   put_little_endian(p, (uint64_t)value, wide ? 8 : 4);
 }
 
 void fy_pickle_float(FyPickle *p, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  put(p, BINFLOAT);
+  write_byte(p, BINFLOAT);
   for (int i = 7; i >= 0; i--)
-    put(p, (int)(bits >> 8 * i & 0xff));
+    write_byte(p, (int)(bits >> 8 * i & 0xff));
 }
 
 void fy_pickle_bool(FyPickle *p, bool value) {
-  put(p, value ? NEWTRUE : NEWFALSE);
+  write_byte(p, value ? NEWTRUE : NEWFALSE);
 }

@@ -29,7 +29,7 @@ static uint64_t note(const Stack *s, int slot) {
   return (uint64_t)s->thread << 32 | (uint32_t)slot;
 }
 
-static void put(Stack *s, FyObject *object, int slot) {
+static void store_at(Stack *s, FyObject *object, int slot) {
   s->items[slot] = object;
   atomic_store_explicit(&object->place, note(s, slot), memory_order_relaxed);
 }
@@ -113,7 +113,7 @@ static void push(Stack *s, FyObject *object) {
     s->items = items;
     s->capacity = capacity;
   }
-  put(s, object, s->count++);
+  store_at(s, object, s->count++);
 }
 
 int fy_scope_depth(void) {
@@ -170,7 +170,7 @@ void *fy_keep(void *pointer) {
     if (first) // another thread's note stays
       atomic_compare_exchange_strong_explicit(&first->place, &noted, note(stack, slot), memory_order_relaxed,
                                               memory_order_relaxed);
-    put(stack, object, *mark);
+    store_at(stack, object, *mark);
   }
   (*mark)++;
   return pointer;

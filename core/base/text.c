@@ -70,3 +70,15 @@ char *fy_text_take(FyText *text) {
   text->bytes = NULL;
   return bytes;
 }
+
+const char *fy_format_bytes(size_t bytes, char text[32]) {
+  if (bytes <= 1024)
+    snprintf(text, 32, "%zu bytes", bytes);
+  else if (bytes <= 1 << 20)
+    snprintf(text, 32, "%.2f KiB", (double)bytes / 1024);
+  else if (bytes <= 1 << 30)
+    snprintf(text, 32, "%.2f MiB", (double)bytes / (1 << 20));
+  else
+    snprintf(text, 32, "%.2f GiB", (double)bytes / (1 << 30));
+  return text;
+}

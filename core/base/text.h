@@ -24,4 +24,7 @@ void fy_text_add_json(FyText *text, const char *string);
 // Hands the bytes over to the caller, who frees them. The text is not to be used any more.
 char *fy_text_take(FyText *text);
 
+// "20.00 MiB", as PyTorch writes sizes, in `text`, which is returned. Never raises.
+const char *fy_format_bytes(size_t bytes, char text[32]);
+
 #endif

@@ -43,7 +43,7 @@ void fy_loader_fill(FyWorker *worker, FySlot *slot) {
 }
 
 // The next slot to fill, or NULL when told to stop.
-static FySlot *take(FyLoaderIterator *it) {
+static FySlot *next_slot(FyLoaderIterator *it) {
   FySlot *slot = NULL;
   pthread_mutex_lock(&it->lock);
   while (!it->stop && it->taken == it->queued)
@@ -62,7 +62,7 @@ static void *work(void *argument) {
   omp_set_num_threads(1); // the workers are the parallelism
 #endif
   fy_grad_enabled = false;
-  while ((slot = take(it))) {
+  while ((slot = next_slot(it))) {
     fy_loader_fill(worker, slot);
     pthread_mutex_lock(&it->lock);
     slot->done = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the caching allocator holds, for people: statistics, blocks, the text of running out of memory.
+#include "base/text.h"
 #include "device/caching_allocator.h"
 #include <stdio.h>
 #include <stdlib.h>

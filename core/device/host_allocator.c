@@ -374,7 +374,7 @@ static void count_out_of_memory(size_t bytes) {
 }
 
 // A block for `bytes`, the calling thread's or another, new or used before. Where there is none errno says why.
-static HostBlock *take(ThreadCache *t, size_t bytes) {
+static HostBlock *take_block(ThreadCache *t, size_t bytes) {
   if (bytes > (size_t)1 << 46) {
     errno = ENOMEM;
     return NULL;
@@ -407,7 +407,7 @@ bool fy_host_try_alloc(size_t bytes, void **pointer, void **handle) {
   if (bytes == 0)
     return true;
   ThreadCache *t = registered_cache();
-  HostBlock *block = take(t, bytes);
+  HostBlock *block = take_block(t, bytes);
   if (!block) {
     count_out_of_memory(bytes);
     return false;

@@ -26,9 +26,6 @@ int fy_try_use_device(int device);
 // use then stays usable.
 void fy_device_shutdown(void);
 
-// "20.00 MiB", as PyTorch writes sizes, in `text`, which is returned. Never raises.
-const char *fy_format_bytes(size_t bytes, char text[32]);
-
 // ---- counters.c: none raises -----------------------------------------------------------------------------------------
 
 void fy_count_launch(void); // these two are what the backend calls (FyBackend.observe)

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the allocators hold, for people and programs.
+#include "base/text.h"
 #include "device/impl.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-const char *fy_format_bytes(size_t bytes, char text[32]) {
-  if (bytes <= 1024)
-    snprintf(text, 32, "%zu bytes", bytes);
-  else if (bytes <= 1 << 20)
-    snprintf(text, 32, "%.2f KiB", (double)bytes / 1024);
-  else if (bytes <= 1 << 30)
-    snprintf(text, 32, "%.2f MiB", (double)bytes / (1 << 20));
-  else
-    snprintf(text, 32, "%.2f GiB", (double)bytes / (1 << 30));
-  return text;
-}
 
 FyMemoryStats fy_memory_stats(FyDevice device) {
   return device.type == FY_CPU ? fy_host_memory_stats() : fy_cuda_memory_stats(fy_cuda_index(device));

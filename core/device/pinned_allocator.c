@@ -4,6 +4,7 @@
 //
 // A copy may still be reading a block when its tensor is gone. So a freed block waits for a mark at the end of every
 // stream that used it.
+#include "base/text.h"
 #include "device/capture.h"
 #include "device/impl.h"
 #include <pthread.h>
@@ -71,7 +72,7 @@ static void mark_uses(const FyBackend *backend, PinnedBlock *block) {
 }
 
 // Forgets the uses whose marks have passed (all of them, after waiting, with `wait`).
-static void settle(const FyBackend *backend, PinnedBlock *block, bool wait) {
+static void finish_uses(const FyBackend *backend, PinnedBlock *block, bool wait) {
   if (block->unmarked)
     mark_uses(backend, block);
   block->unmarked = false;
@@ -102,7 +103,7 @@ static void put_back(PinnedBlock *block) {
 static void process_waiting(const FyBackend *backend, bool wait) {
   while (first_waiting && !fy_is_capturing()) {
     PinnedBlock *block = first_waiting;
-    settle(backend, block, wait);
+    finish_uses(backend, block, wait);
     if (block->uses)
       return;
     first_waiting = block->next;
@@ -244,7 +245,7 @@ void fy_pinned_record_stream(void *handle, int device, void *raw_stream) {
 // It never was pinned memory, so it is in no cache: wait for its streams and give it back.
 static void free_pageable(const FyBackend *backend, PinnedBlock *block) {
   mark_uses(backend, block);
-  settle(backend, block, true);
+  finish_uses(backend, block, true);
   fy_host_free(block->host_block);
   free(block);
 }

@@ -125,7 +125,7 @@ static Mode mode_wanted(void) {
   exit(2);
 }
 
-static void take(const FyBackend *table, int count) {
+static void use_backend(const FyBackend *table, int count) {
   backend = fy_watched_backend(table);
   table->observe(fy_count_launch, fy_count_copy);
   device_count = count < FY_MAX_DEVICES ? count : FY_MAX_DEVICES;
@@ -139,7 +139,7 @@ static void take_simulator(const char *because) {
     snprintf(missing, sizeof missing, "the simulator has no devices: set FERRY_SIM_DEVICES to 1 or more");
     return;
   }
-  take(simulator, count);
+  use_backend(simulator, count);
   snprintf(description, sizeof description, "simulated CUDA on the CPU with %d device%s%s", device_count,
            device_count == 1 ? "" : "s", because);
 }
@@ -155,7 +155,7 @@ static void choose(void) {
   if (mode == MODE_REAL || mode == MODE_UNSET) {
     const FyBackend *real = find_real(&count, why);
     if (real) {
-      take(real, count);
+      use_backend(real, count);
       snprintf(description, sizeof description, "NVIDIA's CUDA with %d device%s", device_count,
                device_count == 1 ? "" : "s");
     } else if (mode == MODE_REAL) {

@@ -101,7 +101,7 @@ static void enqueue(struct model_schedule *schedule, struct model_task *task) {
 }
 
 // And the successors that waited for it alone and need no engine; in a list of their own, for chains of them may be long.
-static void settle(struct model_schedule *schedule, struct model_task *task, double start) {
+static void start_chain(struct model_schedule *schedule, struct model_task *task, double start) {
   struct model_task *last = task;
   task->ready = start;
   task->next = NULL;
@@ -150,7 +150,7 @@ void model_task_submit(struct model_schedule *schedule, struct model_task *task,
     return;
   make_ready(task);
   if (waits_for_no_engine(task))
-    settle(schedule, task, task->ready);
+    start_chain(schedule, task, task->ready);
   else
     enqueue(schedule, task);
 }
@@ -252,7 +252,7 @@ static void begin(struct model_schedule *schedule, struct model_task **link, dou
   struct model_task *task = *link;
   *link = task->next;
   take_engine(schedule, task, start);
-  settle(schedule, task, start);
+  start_chain(schedule, task, start);
 }
 
 struct model_task *model_schedule_settle(struct model_schedule *schedule, struct model_task *task) {

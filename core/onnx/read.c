@@ -55,10 +55,10 @@ static Bytes *read_file(const char *path) {
 
 // ---- unpacking -------------------------------------------------------------------------------------------------------------
 
-static void *take(void *pool, size_t bytes) {
+static void *pool_allocate(void *pool, size_t bytes) {
   return fy_pool_try(pool, bytes);
 }
-static void give_back(void *pool, void *memory) { // with the pool
+static void pool_free(void *pool, void *memory) { // with the pool
   (void)pool;
   (void)memory;
 }
@@ -67,7 +67,7 @@ static const Onnx__ModelProto *unpack(FyPool *pool, const char *path) {
   const Onnx__ModelProto *model = NULL;
   fy_scope {
     const Bytes *file = read_file(path);
-    ProtobufCAllocator allocator = {.alloc = take, .free = give_back, .allocator_data = pool};
+    ProtobufCAllocator allocator = {.alloc = pool_allocate, .free = pool_free, .allocator_data = pool};
     pool->limit = FY_ONNX_BYTES_BESIDE + FY_ONNX_BYTES_PER_BYTE * file->count;
     model = onnx__model_proto__unpack(&allocator, file->count, file->bytes);
   }

@@ -182,7 +182,7 @@ static void pass_line(Stream *s) {
   s->length = 0;
 }
 
-static bool pass(Stream *s) {
+static bool forward_output(Stream *s) {
   char piece[4096];
   ssize_t n = read(s->from, piece, sizeof piece);
   if (n < 0 && errno == EINTR)
@@ -262,7 +262,7 @@ int cmd_launch_rank(int argc, char **argv) {
     if (poll(asked, 2, -1) < 0 && errno != EINTR)
       break;
     for (int i = 0; i < 2; i++)
-      if (asked[i].fd >= 0 && asked[i].revents && !pass(&streams[i]))
+      if (asked[i].fd >= 0 && asked[i].revents && !forward_output(&streams[i]))
         asked[i].fd = -1;
   }
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -62,8 +62,9 @@ static const char MAKEFILE[] =
 // For clangd.
 static const char FLAGS[] = "-std=c17\n-D_GNU_SOURCE\n-Wall\n-Wextra\n-I%s/core\n-I%s/build/include\n";
 
-static bool put(const char *folder, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static bool put(const char *folder, const char *name, const char *format, ...) {
+static bool write_new_file(const char *folder, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool write_new_file(const char *folder, const char *name, const char *format, ...) {
   char path[4096];
   va_list arguments;
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -89,11 +90,11 @@ int cmd_new(int argc, char **argv) {
     fprintf(stderr, "ferry new: %s: %s\n", folder, errno == EEXIST ? "it is there already" : strerror(errno));
     return EXIT_USAGE;
   }
-  if (!put(folder, "main.c", "%s", PROGRAM) ||
-      !put(folder, "Makefile", MAKEFILE, CONFIG_ROOT, CONFIG_INCLUDES, CONFIG_BUILD, CONFIG_LINK, name, name, name,
-           name) ||
-      !put(folder, "compile_flags.txt", FLAGS, CONFIG_ROOT, CONFIG_ROOT) ||
-      !put(folder, ".gitignore", "/%s\n*.o\n", name))
+  if (!write_new_file(folder, "main.c", "%s", PROGRAM) ||
+      !write_new_file(folder, "Makefile", MAKEFILE, CONFIG_ROOT, CONFIG_INCLUDES, CONFIG_BUILD, CONFIG_LINK, name, name,
+                      name, name) ||
+      !write_new_file(folder, "compile_flags.txt", FLAGS, CONFIG_ROOT, CONFIG_ROOT) ||
+      !write_new_file(folder, ".gitignore", "/%s\n*.o\n", name))
     return EXIT_GRADER;
   printf("%s has a program that trains a model of one layer. Build and run it:\n\n  make -C %s run\n\n", folder,
          folder);

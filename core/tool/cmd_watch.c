@@ -67,7 +67,7 @@ static bool wait_for_save(int watcher, char *name, size_t bytes) {
   return n > 0 || errno == EINTR;
 }
 
-static void settle(int watcher) {
+static void drain_events(int watcher) {
   struct pollfd waiting = {watcher, POLLIN, 0};
   char buffer[8192];
   while (poll(&waiting, 1, 30) > 0 && read(watcher, buffer, sizeof buffer) > 0) {
@@ -178,7 +178,7 @@ static bool saved(Watch *w) {
   const Exercise *e = *name ? exercise_find(name) : NULL;
   if (!e || !is_answer(name, e))
     return true;
-  settle(w->watcher);
+  drain_events(w->watcher);
   return check(w, e);
 }
 

@@ -30,7 +30,7 @@ static void wrong(Cut *c, const char *what) {
   c->failed = true;
 }
 
-static void put(Cut *c, const char *text, size_t length) {
+static void append(Cut *c, const char *text, size_t length) {
   memcpy(c->text + c->used, text, length);
   c->used += length;
 }
@@ -44,10 +44,10 @@ static void put_stub_line(Cut *c, const char *line, size_t length) {
   }
   size_t skip = blank + 3 + (line[blank + 3] == ' ');
   if (length > skip) {
-    put(c, line, blank);
-    put(c, line + skip, length - skip);
+    append(c, line, blank);
+    append(c, line + skip, length - skip);
   }
-  put(c, "\n", 1);
+  append(c, "\n", 1);
 }
 
 static void take_line(Cut *c, const char *line, size_t length) {
@@ -66,8 +66,8 @@ static void take_line(Cut *c, const char *line, size_t length) {
   } else if (c->part == STUB) {
     put_stub_line(c, line, length);
   } else if (c->part == BOTH) {
-    put(c, line, length);
-    put(c, "\n", 1);
+    append(c, line, length);
+    append(c, "\n", 1);
   }
 }
 

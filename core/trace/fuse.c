@@ -139,7 +139,7 @@ static void begin_group(Fusion *f) {
   fy_check(f->group, FY_OUT_OF_MEMORY_ERROR, "out of host memory for the plan of a traced module");
 }
 
-static void take(Fusion *f, int step) {
+static void mark_taken(Fusion *f, int step) {
   f->taken[step] = true;
 }
 
@@ -174,12 +174,12 @@ static void add_dense_group(Fusion *f, int i, int in, const FyFrame *frame, int6
     stage.dense.in = first && frame ? f->group->in_size : sources[f->group->count].weight->array.shape[1];
     if (first)
       f->group->in_size = stage.dense.in;
-    take(f, i);
+    mark_taken(f, i);
     out = linear->out[0];
     const int relu = next_of(f, out, &fy_op_relu);
     if (relu >= 0) {
       checked(f, &f->program->steps[relu]);
-      take(f, relu);
+      mark_taken(f, relu);
       stage.dense.relu = true;
       out = f->program->steps[relu].out[0];
     }
@@ -234,14 +234,14 @@ static int add_relu_and_pool(Fusion *f, int value, FyStage *stage) {
   const int relu = next_of(f, value, &fy_op_relu);
   if (relu >= 0) {
     checked(f, &f->program->steps[relu]);
-    take(f, relu);
+    mark_taken(f, relu);
     stage->conv.relu = true;
     value = f->program->steps[relu].out[0];
   }
   const int pool = next_of(f, value, &fy_op_max_pool2d);
   if (pool >= 0 && is_two_by_two(&f->program->steps[pool], &f->plan->values[value].array)) {
     checked(f, &f->program->steps[pool]);
-    take(f, pool);
+    mark_taken(f, pool);
     stage->conv.pool = true;
     value = f->program->steps[pool].out[0];
   }
@@ -287,7 +287,7 @@ static FyStage *add_convs(Fusion *f, int i, Source *sources, int *last, int64_t 
     FyStage stage = conv_stage(step, &f->plan->values[step->in[0]].array, weight, stored);
     if (conv)
       conv->conv.out.border = stage.conv.in.border;
-    take(f, i);
+    mark_taken(f, i);
     *last = add_relu_and_pool(f, step->out[0], &stage);
     const FyArray *y = &f->plan->values[*last].array;
     stored = fy_stored_channels(stage.conv.outputs);
@@ -334,7 +334,7 @@ static bool fuse_conv(Fusion *f, int i) {
     const int between = fy_plan_add_value(f->plan, &flat);
     f->group->out_size = conv->out_size;
     finish_group(f, sources, in, between, samples, name);
-    take(f, view);
+    mark_taken(f, view);
     add_dense_group(f, linear, between, &out_frame, channels);
     return true;
   }

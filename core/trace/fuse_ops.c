@@ -12,7 +12,7 @@ static const FyProgramStep *reader_of(const FyPlan *plan, int value, const FyOp 
   return step && step->op == op && step->in[0] == value ? step : NULL;
 }
 
-static void take(const FyPlan *plan, const FyProgramStep *step, bool *taken) {
+static void mark_taken(const FyPlan *plan, const FyProgramStep *step, bool *taken) {
   taken[step - plan->program->steps] = true;
 }
 
@@ -47,8 +47,8 @@ static bool fuse_conv_pool(FyPlan *plan, const FyProgramStep *conv, const int *u
   step.out[0] = pool->out[0];
   step.out[1] = -1;
   fy_plan_add_kernel(plan, &step);
-  take(plan, relu, taken);
-  take(plan, pool, taken);
+  mark_taken(plan, relu, taken);
+  mark_taken(plan, pool, taken);
   return true;
 }
 
@@ -64,7 +64,7 @@ static bool fuse_linear_relu(FyPlan *plan, const FyProgramStep *linear, const in
   step.params = &params;
   step.out[0] = relu->out[0];
   fy_plan_add_kernel(plan, &step);
-  take(plan, relu, taken);
+  mark_taken(plan, relu, taken);
   return true;
 }
 

@@ -14,15 +14,6 @@ cp "$ferry" "$work/ferry"
 ferry=$work/ferry
 export NO_COLOR=1
 
-# The sources of ./ferry's own; the grader's others are linked with answers (GRADER_CHILD), or are tests.
-ferry_sources() {
-  local child
-  child=$(sed -n 's/^GRADER_CHILD := .*tests\/grader\/,\(.*\))$/\1/p' tests/grader/rules.mk)
-  find core/tool core/inspect/instrument core/inspect/report tests/grader tests/hidden/*/check.c -maxdepth 2 -name '*.c' |
-    grep -vE '^tests/grader/(test_|.*/)' |
-    grep -vxFf <(printf 'tests/grader/%s\n' $child)
-}
-
 tests_of() { # EXERCISE: how many hidden tests it has
   "$ferry" run "$1" --file "$work/none.c" 2>/dev/null | grep -oE 'of [0-9]+ tests' | grep -oE '[0-9]+'
 }

@@ -10,7 +10,7 @@
 // A thread has at most 255 registers of 4 bytes. g++ needs some room besides, and keeps arrays on its stack that nvcc would not.
 enum { MOST_STACK = 2048 };
 
-static char *say(const char *format, const char *what) {
+static char *format_text(const char *format, const char *what) {
   char *text;
   if (asprintf(&text, format, what) < 0)
     fatal_error("no memory for a report");
@@ -65,7 +65,8 @@ static char *refuse_word(const char *at, size_t length, bool directive) {
   char text[128];
   snprintf(text, sizeof text, "%.*s", (int)length, at);
   return is_refused(at, length, directive)
-             ? say("%s is not for an open exercise: what it does could not be counted, and so not be scored\n", text)
+             ? format_text("%s is not for an open exercise: what it does could not be counted, and so not be scored\n",
+                           text)
              : NULL;
 }
 
@@ -73,7 +74,7 @@ static char *refuse_word(const char *at, size_t length, bool directive) {
 static char *refuse_raw(const struct c_token *t) {
   char prefix[8];
   snprintf(prefix, sizeof prefix, "%.*s", (int)strcspn(t->at, "\""), t->at);
-  return say("%s is not for an open exercise: write the string without it\n", prefix);
+  return format_text("%s is not for an open exercise: write the string without it\n", prefix);
 }
 
 // The words of a string in a directive: it may be a header's name.
@@ -97,7 +98,7 @@ static char *refuse_token(const struct c_token *t, bool directive) {
   if (t->kind == C_WORD)
     return refuse_word(t->at, t->length, directive);
   if (strncmp(t->at, "##", 2) == 0 || strncmp(t->at, "%:%:", 4) == 0)
-    return say("%s is not for an open exercise: a word must be what it is\n", "##");
+    return format_text("%s is not for an open exercise: a word must be what it is\n", "##");
   return NULL;
 }
 
@@ -141,10 +142,10 @@ char *unseen_on_stack(const Exercise *e, const char *usage) {
       *bytes = '\0';
       const char *name = strrchr(line, ':');
       snprintf(what, sizeof what, "%.120s: %ld bytes%s", name ? name + 1 : line, taken, open_ended ? " and more" : "");
-      why =
-          say("a thread has too many variables of its own (%s): it has 255 registers of 4 bytes, and what does not fit "
-              "is slow memory, which the score does not know\n",
-              what);
+      why = format_text(
+          "a thread has too many variables of its own (%s): it has 255 registers of 4 bytes, and what does not fit "
+          "is slow memory, which the score does not know\n",
+          what);
     }
     at += length + (at[length] == '\n');
   }

@@ -145,7 +145,7 @@ static Name *declare(CodeReader *r, const Token *t, int until) {
   return &r->name[r->names++];
 }
 
-static void leave(CodeReader *r, int i) {
+static void leave_scopes(CodeReader *r, int i) {
   while (r->names > 0 &&
          (r->name[r->names - 1].until ? r->name[r->names - 1].until <= i : r->name[r->names - 1].depth > r->depth))
     r->names--;
@@ -270,7 +270,7 @@ static int read_for(CodeReader *r, int i) {
 
 // ---- functions --------------------------------------------------------------------------------------------------------------
 
-static char *say(CodeReader *r, const Token *array, const Token *index) {
+static char *describe_index(CodeReader *r, const Token *array, const Token *index) {
   const Name *name = find(r, index);
   char *text, from[160] = "";
   if (name && name->unknown && name->from.length)
@@ -290,7 +290,7 @@ static char *read_use(CodeReader *r, int i) {
   for (int group = i + 1; name && name->array && is(&r->tokens[group], "["); group = past_group(r, group)) {
     const Token *index = unknown_in(r, group + 1, past_group(r, group) - 1, NULL);
     if (index)
-      return say(r, &r->tokens[i], index);
+      return describe_index(r, &r->tokens[i], index);
   }
   return NULL;
 }
@@ -349,7 +349,7 @@ static char *read_body(CodeReader *r, int body) {
     int first;
     bool shared;
     r->depth += is(t, "{") - is(t, "}");
-    leave(r, i);
+    leave_scopes(r, i);
     if (is(t, "for") && is(&r->tokens[i + 1], "(")) {
       i = read_for(r, i) - 1;
       continue;

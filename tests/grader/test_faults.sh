@@ -194,7 +194,7 @@ END
 [ $? = 0 ] && [ ! -e "$work/open/escaped" ] && grep -q 'No kernel was launched' "$work/output"
 result $? 'an answer that is inspected writes nothing' "$(head -n 3 "$work/output")"
 echo 'int main(void) { return 0; }' >>"$work/theirs/60_saxpy.cu"
-says 'nor with a main' 2 'is named as an answer to 60_saxpy, and has a main' "$ferry" inspect "$work/theirs/60_saxpy.cu"
+says 'nor with a main' 2 'has the name of an answer to 60_saxpy, but contains a main' "$ferry" inspect "$work/theirs/60_saxpy.cu"
 says 'unless it is said to be a program' 0 'No kernel was launched' "$ferry" inspect "$work/theirs/60_saxpy.cu" --no-registers --sandbox none
 says 'no sandbox, no inspection' 3 'no answer can be shut in' env TMPDIR="$work/nowhere" "$ferry" inspect solutions/60_saxpy.cu
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]

@@ -17,20 +17,21 @@ all=$(tests_of 10)
 
 # ./ferry as it would be built in another folder: what knows the folder is compiled anew.
 ferry_at() { # ROOT PROGRAM
-  local cc source objects=() include=$2.include
+  local cc object source objects=() include=$2.include
   mkdir "$include"
   sed "s|$root|$1|g" "$build/include/grader_config.h" >"$include/grader_config.h"
   cp "$build/include/ferry_commit.h" "$include"
   cc=$(sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$include/grader_config.h")
-  for source in $(ferry_sources); do
-    if grep -q '^#include "config.h"' "$source"; then
+  for object in $(cat "$build/ferry.objects"); do
+    source=${object#"$build"/} source=${source%o}c
+    if grep -qE '^#include "(tool/compile/)?config.h"' "$source"; then
       objects+=("$include/$(basename "$source").o")
-      "$cc" -std=c17 -D_GNU_SOURCE -I"$include" -Icore -Itests/grader -c "$source" -o "${objects[-1]}" || return
+      "$cc" -std=c17 -D_GNU_SOURCE -I"$include" -Icore -Itests -Itests/grader -c "$source" -o "${objects[-1]}" || return
     else
-      objects+=("$build/${source%.c}.o")
+      objects+=("$object")
     fi
   done
-  "$cc" -o "$2" "${objects[@]}" "$build"/core/model/{architectures,gpu,gpus,kernel}.o -lm
+  "$cc" -o "$2" "${objects[@]}" -lm
 }
 
 attack_source() { # NAME ROOT FILE

@@ -63,7 +63,7 @@ typedef struct Bytes {
   bool failed;
 } Bytes;
 
-static void put(Bytes *b, const void *data, size_t bytes) {
+static void append_bytes(Bytes *b, const void *data, size_t bytes) {
   if (b->failed || bytes == 0)
     return;
   if (b->used + bytes > WIRE_LIMIT) {
@@ -85,13 +85,13 @@ static void put(Bytes *b, const void *data, size_t bytes) {
 
 static void put_byte(Bytes *b, int value) {
   uint8_t byte = (uint8_t)value;
-  put(b, &byte, 1);
+  append_bytes(b, &byte, 1);
 }
 
 static void put_text(Bytes *b, const char *text) {
   uint32_t length = (uint32_t)strlen(text);
-  put(b, &length, sizeof length);
-  put(b, text, length);
+  append_bytes(b, &length, sizeof length);
+  append_bytes(b, text, length);
 }
 
 static void put_array(Bytes *b, const Array *a) {
@@ -99,24 +99,24 @@ static void put_array(Bytes *b, const Array *a) {
   put_byte(b, a->flags);
   put_byte(b, (int8_t)a->device);
   put_byte(b, a->shape.rank);
-  put(b, a->shape.size, (size_t)a->shape.rank * sizeof(int64_t));
+  append_bytes(b, a->shape.size, (size_t)a->shape.rank * sizeof(int64_t));
   if (!(a->flags & ARRAY_NULL))
-    put(b, a->data, (size_t)a->count * fy_dtype_size(a->dtype));
+    append_bytes(b, a->data, (size_t)a->count * fy_dtype_size(a->dtype));
 }
 
 static void put_item(Bytes *b, const Item *item) {
   put_byte(b, item->kind);
   put_byte(b, (int)strlen(item->name));
-  put(b, item->name, strlen(item->name));
+  append_bytes(b, item->name, strlen(item->name));
   switch (item->kind) {
   case 'n':
-    put(b, &item->number, sizeof item->number);
+    append_bytes(b, &item->number, sizeof item->number);
     break;
   case 'a':
     put_array(b, &item->array);
     break;
   case 'c':
-    put(b, &item->counts, sizeof item->counts);
+    append_bytes(b, &item->counts, sizeof item->counts);
     break;
   default:
     put_text(b, item->text ? item->text : "");
@@ -126,9 +126,9 @@ static void put_item(Bytes *b, const Item *item) {
 uint8_t *message_pack(const Message *m, size_t *bytes) {
   Bytes b = {0};
   uint32_t magic = WIRE_MAGIC, length = 0;
-  put(&b, &magic, 4);
-  put(&b, &length, 4);
-  put(&b, &m->nonce, 8);
+  append_bytes(&b, &magic, 4);
+  append_bytes(&b, &length, 4);
+  append_bytes(&b, &m->nonce, 8);
   for (int i = 0; i < m->count; i++)
     put_item(&b, &m->items[i]);
   if (b.failed) {
@@ -148,7 +148,7 @@ typedef struct MessageReader {
   size_t left;
 } MessageReader;
 
-static bool take(MessageReader *r, void *to, size_t bytes) {
+static bool read_bytes(MessageReader *r, void *to, size_t bytes) {
   if (bytes > r->left)
     return false;
   if (bytes)
@@ -160,18 +160,18 @@ static bool take(MessageReader *r, void *to, size_t bytes) {
 
 static const char *take_text(MessageReader *r, char **text) {
   uint32_t length;
-  if (!take(r, &length, sizeof length) || length > r->left)
+  if (!read_bytes(r, &length, sizeof length) || length > r->left)
     return "a text is cut short";
   *text = (char *)calloc((size_t)length + 1, 1);
   if (!*text)
     return "no memory for a text";
-  take(r, *text, length);
+  read_bytes(r, *text, length);
   return NULL;
 }
 
 static const char *take_array(MessageReader *r, Array *a) {
   uint8_t head[4];
-  if (!take(r, head, 4))
+  if (!read_bytes(r, head, 4))
     return "an array is cut short";
   a->dtype = (FyDType)head[0];
   a->flags = head[1];
@@ -180,7 +180,7 @@ static const char *take_array(MessageReader *r, Array *a) {
   size_t size = fy_dtype_size(a->dtype);
   if (size == 0 || head[3] > MAX_RANK)
     return "an array has a dtype or a rank that there is not";
-  if (!take(r, a->shape.size, (size_t)head[3] * sizeof(int64_t)))
+  if (!read_bytes(r, a->shape.size, (size_t)head[3] * sizeof(int64_t)))
     return "an array's shape is cut short";
   a->count = shape_count(a->shape);
   if (a->flags & ARRAY_NULL)
@@ -190,7 +190,7 @@ static const char *take_array(MessageReader *r, Array *a) {
   a->data = calloc((size_t)a->count + 1, sizeof(double));
   if (!a->data)
     return "no memory for an array";
-  take(r, a->data, (size_t)a->count * size);
+  read_bytes(r, a->data, (size_t)a->count * size);
   return NULL;
 }
 
@@ -198,7 +198,7 @@ static const char *take_array(MessageReader *r, Array *a) {
 static const char *take_counts(MessageReader *r, Counts *counts) {
   const int64_t most = (int64_t)1 << 53;
   int64_t *each = (int64_t *)counts;
-  if (!take(r, counts, sizeof *counts))
+  if (!read_bytes(r, counts, sizeof *counts))
     return "the counts are cut short";
   for (size_t i = 0; i < sizeof *counts / sizeof each[0]; i++)
     if (each[i] > most || each[i] < -most)
@@ -209,12 +209,12 @@ static const char *take_counts(MessageReader *r, Counts *counts) {
 static const char *take_item(MessageReader *r, Item *item) {
   uint8_t head[2];
   memset(item, 0, sizeof *item);
-  if (!take(r, head, 2) || head[1] >= NAME_BYTES || !take(r, item->name, head[1]))
+  if (!read_bytes(r, head, 2) || head[1] >= NAME_BYTES || !read_bytes(r, item->name, head[1]))
     return "an item is cut short";
   item->kind = (char)head[0];
   switch (item->kind) {
   case 'n':
-    return take(r, &item->number, sizeof item->number) ? NULL : "a number is cut short";
+    return read_bytes(r, &item->number, sizeof item->number) ? NULL : "a number is cut short";
   case 't':
   case 'e':
     return take_text(r, &item->text);

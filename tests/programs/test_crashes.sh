@@ -152,7 +152,7 @@ int main() {
 }
 END2
 says 'an assertion of the host' 134 "abort.cu:8: int main(): Assertion \`*sum == 8' failed" 'in main, abort.cu:8' -- "$ferry" cuda abort.cu
-says 'an assertion of the host: what was found before it' any 'device memory read that nothing has written' 'abort.cu:2' 'add<<<(1,1,1), (8,1,1)>>>' \
+says 'an assertion of the host: what was found before it' any 'read of uninitialized device memory' 'abort.cu:2' 'add<<<(1,1,1), (8,1,1)>>>' \
   -- "$ferry" inspect abort.cu
 
 cat >crash.c <<'END2'

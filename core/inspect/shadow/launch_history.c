@@ -46,7 +46,7 @@ static bool happens_before(const struct history_entry *p, const struct sim_vecto
 
 // Drops the history when the host has waited for everything, or it is too long. Only while no block runs: a running
 // block may ask for it.
-static void forget(void) {
+static void forget_finished(void) {
   enum { MAX_INTERVALS = 1 << 22, MOST = 1 << 16 };
   const unsigned long now = sim_vector_clock_epoch();
   const bool full = count >= MOST || race_now() - race_intervals_begin >= MAX_INTERVALS;
@@ -150,7 +150,7 @@ static void record_range_access(struct shadow_word *word, uint64_t address, void
 
 void history_begin_launch(struct launch *launch) {
   launch->stamp = running_stamp();
-  forget();
+  forget_finished();
   launches_running++;
   launch->first_interval = first_unordered_interval(launch->stamp);
   for (size_t i = 0; copies && launch->first_interval < race_now() && i < count; i++)
@@ -353,7 +353,7 @@ static struct history_entry *add_transfer(const struct sim_vector_clock *stamp, 
 
 void history_transfer(struct range_access what) {
   struct transfer t = {.stamp = running_stamp(), .what = what};
-  forget();
+  forget_finished();
   if (t.stamp == NULL)
     return;
   const bool after_all = is_after_all(t.stamp);
@@ -434,7 +434,7 @@ void history_host_access(const struct sim_vector_clock *knows, unsigned long ver
   } asked; // a loop asks the same question again and again
   struct sim_vector_clock now = *knows;
   now.submission = ULONG_MAX; // after everything that the host itself has done
-  forget();
+  forget_finished();
   if (asked.version != version || asked.count != count || asked.interval < race_intervals_begin) {
     asked.version = version;
     asked.count = count;
@@ -444,7 +444,7 @@ void history_host_access(const struct sim_vector_clock *knows, unsigned long ver
 }
 
 void history_host_function(const struct sim_vector_clock *stamp, struct range_access what) {
-  forget();
+  forget_finished();
   if (!stamp->unknown)
     check_host_access((struct transfer){stamp, first_unordered_interval(stamp), what, false}, stamp, NULL);
 }

@@ -60,7 +60,7 @@ typedef struct Chunk {
   int64_t first, images, part;
 } Chunk;
 
-static void meet(const Job *job, const Chunk *chunk, char *out, char *scratch) {
+static void call_hook(const Job *job, const Chunk *chunk, char *out, char *scratch) {
   job->hook->meet(job->hook->context, chunk->first, chunk->images, chunk->part, out, scratch);
 }
 
@@ -81,7 +81,7 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
       slot += aligned(array->met_bytes);
     }
     if (hooked && i != result)
-      meet(job, chunk, met, scratch);
+      call_hook(job, chunk, met, scratch);
     if (hooked && i != result && array->reorder && e.status == dnnl_success)
       e.status = reorder(array, true, met, inner[i], stream);
     else if (array->reorder && i != result && !ready && e.status == dnnl_success)
@@ -98,7 +98,7 @@ static dnnl_status_t convolve(const Job *job, const FyDnnPlan *plan, const Chunk
   if (plan->arrays[result].reorder)
     status = reorder(&plan->arrays[result], false, inner[result], meets ? met : chunk->plain[result], stream);
   if (meets && status == dnnl_success)
-    meet(job, chunk, met, scratch);
+    call_hook(job, chunk, met, scratch);
   return status;
 }
 

@@ -195,7 +195,7 @@ static bool is_toolkit(const char *folder) {
   return access(header, R_OK) == 0;
 }
 
-static int take(NvccOptions *o, const struct Option *option, const char *word, const char *value) {
+static int apply_option(NvccOptions *o, const struct Option *option, const char *word, const char *value) {
   switch (option->kind) {
   case PREPROCESSOR:
     if (strcmp(option->to, "-I") == 0 && is_toolkit(value))
@@ -323,7 +323,7 @@ int nvcc_parse(NvccOptions *o, int argc, char **argv) {
         return usage_error("nvcc", "%s needs a value", word);
       value = argv[++i];
     }
-    int status = take(o, option, word, value);
+    int status = apply_option(o, option, word, value);
     if (status != EXIT_PASS)
       return status;
   }

@@ -215,9 +215,9 @@ result $? 'leaves no folder behind' "$(find "$TMPDIR" -name 'ferry-answer-*')"
 build=${FERRY_BUILD:-build}
 for how in IN_JUDGE IN_ASK BY_PANIC; do
   sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$build/include/grader_config.h" >"$work/cc"
-  why=$($(cat "$work/cc") -std=c17 -D_GNU_SOURCE -D$how -Icore -Itests/grader -Wno-missing-field-initializers -c tests/grader/broken/check.c \
+  why=$($(cat "$work/cc") -std=c17 -D_GNU_SOURCE -D$how -Icore -Itests -Itests/grader -Wno-missing-field-initializers -c tests/grader/broken/check.c \
     -o "$work/check.o" 2>&1 &&
-    $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(ferry_sources | sed "/10_made_there/d; s|^|$build/|; s|c$|o|") "$build"/core/model/{architectures,gpu,gpus,kernel}.o -lm 2>&1)
+    $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(tr ' ' '\n' <"$build/ferry.objects" | grep -v 10_made_there) -lm 2>&1)
   result $? "a check that breaks: $how, built" "$why"
   says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/10_made_there.c
   says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 10 --json "$work/broken.json"
