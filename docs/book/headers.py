@@ -98,7 +98,8 @@ def read(path):
     part = ("", [], [])
     i, comment, comment_line, entry = 0, [], 0, None
     while i < len(lines) and lines[i].startswith("//"):
-        about.append(lines[i][2:].removeprefix(" "))
+        if not lines[i].startswith("// SPDX-"):
+            about.append(lines[i][2:].removeprefix(" "))
         i += 1
     while i < len(lines):
         line = lines[i]

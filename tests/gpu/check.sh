@@ -168,7 +168,9 @@ began=$EPOCHREALTIME planned=0
 echo "GPU: $gpu"
 running=
 stop() {
-  [ -z "$running" ] || { kill "$running" && wait "$running"; }
+  running=$(jobs -p) # also a stage that began just now, before `running` was set
+  # shellcheck disable=SC2086
+  [ -z "$running" ] || { kill $running && wait $running; }
   write_summary
   exit 130
 }
