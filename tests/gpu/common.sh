@@ -30,7 +30,9 @@ limited() { # SECONDS COMMAND...
   output=$(mktemp -p "$work") time=0 status=cut remaining=$(left)
   [ "$limit" -le "$remaining" ] || limit=$remaining
   [ "$limit" -ge 1 ] || return 0
-  CMOCKA_MESSAGE_OUTPUT=stdout timeout --kill-after=2 "$limit" "$@" >"$output" 2>&1 </dev/null
+  # In the background, so that the trap above stops it when this stage is stopped: timeout is in a process group of its own.
+  CMOCKA_MESSAGE_OUTPUT=stdout timeout --kill-after=2 "$limit" "$@" >"$output" 2>&1 </dev/null &
+  wait $!
   status=$?
   time=$(since "$from")
   case $status in 124 | 137) [ "$(left)" -gt 0 ] || status=cut ;; esac
