@@ -38,6 +38,35 @@ void fy_check_not_capturing(int device, const char *attempt);
 
 // ---- device/ only --------------------------------------------------------------------------------------------------------
 
+typedef struct FyKeptBlock {
+  void *block;
+  struct FyKeptBlock *next;
+} FyKeptBlock;
+
+struct FyCudaGraph {
+  FyObject object;
+  int device;
+  void *ready; // cudaGraphExec_t; NULL: nothing is captured
+  size_t nodes;
+  FyPoolId pool;
+  unsigned pool_devices; // bit i: the graph counts among the pool's users on device i
+  FyGraphPart *parts;    // each counted
+  FyKeptBlock *blocks;
+  // While it is being captured:
+  uint64_t capture;   // its id; 0: it is not
+  FyStream *stream;   // counted
+  FyCudaGraph *outer; // the thread's capture around this one
+  FyCudaGraph *next;  // among all captures
+};
+
+// capture.c: none of these raises. The first adds a graph whose capture has begun to the captures of the process and of the
+// calling thread, which holds a reference to it. The second removes the thread's innermost one and releases its stream, but not the
+// thread's reference, which the caller gets.
+void fy_capture_list_add(FyCudaGraph *graph);
+void fy_capture_list_remove(FyCudaGraph *graph);
+bool fy_captures_to(FyPoolId pool);      // does a capture in progress allocate from the pool?
+FyCudaGraph *fy_innermost_capture(void); // of the calling thread, borrowed; NULL: none
+
 // What the runtime refuses the calling thread while captures go on: FY_CAPTURE_RELAXED, nothing. Returns what it was, to be put
 // back. For memory that a capture takes for itself, and for what has nothing to do with any. Never raises.
 int fy_set_capture_mode(int mode);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How often something crossed the bus, was launched or waited for. Tests and lessons read it.
-#include "device/capture.h"
 #include "device/impl.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { KINDS = 4 }; // FY_COPY_... are 1 to 3
@@ -30,34 +28,17 @@ void fy_count_synchronization(void) {
   add(&synchronizations, 1);
 }
 
-// NVIDIA's runtime obeys CUDA_LAUNCH_BLOCKING itself, but reports through the next call all the same.
-static bool launches_block(void) {
-  static atomic_int known; // 0: not asked yet, 1: no, 2: yes
-  int answer = atomic_load_explicit(&known, memory_order_relaxed);
-  if (answer == 0) {
-    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
-    answer = value && value[0] && strcmp(value, "0") != 0 ? 2 : 1;
-    atomic_store_explicit(&known, answer, memory_order_relaxed);
-  }
-  return answer == 2;
-}
-
 void fy_count_launch(void) {
   add(&launches, 1);
+}
+
+void fy_count_op(void) {
+  add(&ops, 1);
 }
 
 void fy_count_graph_launch(int64_t nodes) {
   add(&graph_launches, 1);
   add(&graph_nodes, nodes);
-}
-
-// What a capture writes down has not run, and cannot be waited for.
-void fy_op_launched(void) {
-  if (fy_thread_is_capturing())
-    return;
-  add(&ops, 1);
-  if (launches_block())
-    fy_cuda_check(fy_backend_required()->synchronize());
 }
 
 FyCounters fy_counters(void) {

@@ -5,36 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-typedef struct KeptBlock {
-  void *block;
-  struct KeptBlock *next;
-} KeptBlock;
-
-struct FyCudaGraph {
-  FyObject object;
-  int device;
-  void *ready; // cudaGraphExec_t; NULL: nothing is captured
-  size_t nodes;
-  FyPoolId pool;
-  unsigned pool_devices; // bit i: the graph counts among the pool's users on device i
-  FyGraphPart *parts;    // each counted
-  KeptBlock *blocks;
-  // While it is being captured:
-  uint64_t capture;   // its id; 0: it is not
-  FyStream *stream;   // counted
-  FyCudaGraph *outer; // the thread's capture around this one
-  FyCudaGraph *next;  // among all captures
-};
-
-atomic_int fy_capture_count;
 void (*fy_before_capture)(FyCudaGraph *graph, int device);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for what follows, and `pool_devices` during a capture
-static FyCudaGraph *captures;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t last_pool[2];
 static FyStream *capture_streams[FY_MAX_DEVICES]; // counted
-
-static _Thread_local FyCudaGraph *innermost; // counted
 
 // ---- what belongs to a graph -----------------------------------------------------------------------------------------
 
@@ -45,7 +20,7 @@ static void forget_contents(FyCudaGraph *graph) {
     fy_release(part);
   }
   while (graph->blocks) {
-    KeptBlock *kept = graph->blocks;
+    FyKeptBlock *kept = graph->blocks;
     graph->blocks = kept->next;
     fy_cuda_free(kept->block);
     free(kept);
@@ -55,12 +30,6 @@ static void forget_contents(FyCudaGraph *graph) {
       fy_allocator_release_pool(d, graph->pool);
   graph->pool_devices = 0;
   graph->nodes = 0;
-}
-
-int fy_set_capture_mode(int mode) {
-  if (fy_backend()->capture_mode(&mode) != 0)
-    fy_backend()->last_error();
-  return mode;
 }
 
 // Allowed while other captures go on, so that a graph may die at any time.
@@ -124,72 +93,6 @@ void fy_graph_add_part(FyCudaGraph *graph, FyGraphPart *part) {
   graph->parts = fy_retain(part);
 }
 
-bool fy_capture_keep_block(FyCudaGraph *graph, void *block) {
-  KeptBlock *kept = malloc(sizeof *kept);
-  if (!kept)
-    return false;
-  *kept = (KeptBlock){.block = block, .next = graph->blocks};
-  graph->blocks = kept;
-  return true;
-}
-
-// ---- who is being captured -------------------------------------------------------------------------------------------
-
-static FyCudaGraph *capture_with(uint64_t id) { // the lock is held
-  FyCudaGraph *graph = id ? captures : NULL;
-  while (graph && graph->capture != id)
-    graph = graph->next;
-  return graph;
-}
-
-FyCudaGraph *fy_captured_into(int device, void *raw_stream) {
-  const FyBackend *backend = fy_backend_if_chosen();
-  uint64_t id = 0;
-  bool valid;
-  if (!fy_is_capturing() || !raw_stream || fy_try_use_device(device) != 0)
-    return NULL;
-  if (backend->capture_info(raw_stream, &id, &valid) != 0)
-    backend->last_error();
-  pthread_mutex_lock(&lock);
-  FyCudaGraph *graph = capture_with(id);
-  pthread_mutex_unlock(&lock);
-  return graph;
-}
-
-bool fy_capture_pool(uint64_t capture, int device, FyPoolId *pool, bool *first) {
-  pthread_mutex_lock(&lock);
-  FyCudaGraph *graph = capture_with(capture);
-  if (graph) {
-    *pool = graph->pool;
-    *first = !(graph->pool_devices >> device & 1);
-    graph->pool_devices |= 1u << device;
-  }
-  pthread_mutex_unlock(&lock);
-  return graph != NULL;
-}
-
-bool fy_thread_is_capturing(void) {
-  return innermost != NULL;
-}
-
-bool fy_cuda_is_current_stream_capturing(void) {
-  if (!fy_is_capturing())
-    return false;
-  int device = fy_cuda_current_device();
-  return fy_captured_into(device, fy_raw_stream(device)) != NULL;
-}
-
-void fy_check_not_capturing(int device, const char *attempt) {
-  if (!fy_is_capturing())
-    return;
-  if (device < 0)
-    device = fy_cuda_current_device();
-  fy_check(!fy_captured_into(device, fy_raw_stream(device)), FY_RUNTIME_ERROR,
-           "%s during CUDA graph capture. If you need this call to be captured, please file an issue. Current "
-           "cudaStreamCaptureStatus: cudaStreamCaptureStatusActive",
-           attempt);
-}
-
 // ---- capturing -------------------------------------------------------------------------------------------------------
 
 // One stream for all captures of a device that name none: blocks are found again by their stream, so graphs that share a pool
@@ -213,42 +116,6 @@ static FyStream *capture_stream(int device) {
   return there ? there : stream;
 }
 
-static void begin_to_list(FyCudaGraph *graph) {
-  pthread_mutex_lock(&lock);
-  graph->next = captures;
-  captures = graph;
-  pthread_mutex_unlock(&lock);
-  atomic_fetch_add(&fy_capture_count, 1);
-  graph->outer = innermost;
-  innermost = fy_retain(graph);
-  fy_forget_blas_streams();
-}
-
-// Out of the list and of the thread; the stream and the thread's reference are given up.
-static void end_of_list(FyCudaGraph *graph) {
-  pthread_mutex_lock(&lock);
-  FyCudaGraph **link = &captures;
-  while (*link != graph)
-    link = &(*link)->next;
-  *link = graph->next;
-  graph->capture = 0;
-  pthread_mutex_unlock(&lock);
-  atomic_fetch_sub(&fy_capture_count, 1);
-  innermost = graph->outer;
-  fy_release(graph->stream);
-  graph->stream = NULL;
-  fy_forget_blas_streams();
-}
-
-static bool records_to(FyPoolId pool) {
-  pthread_mutex_lock(&lock);
-  const FyCudaGraph *other = captures;
-  while (other && (other->pool.id[0] != pool.id[0] || other->pool.id[1] != pool.id[1]))
-    other = other->next;
-  pthread_mutex_unlock(&lock);
-  return other != NULL;
-}
-
 static void begin(FyCudaGraph *graph, FyStream *stream, int mode) {
   const FyBackend *backend = fy_backend_required();
   bool valid;
@@ -258,7 +125,8 @@ static void begin(FyCudaGraph *graph, FyStream *stream, int mode) {
   if (error || !graph->capture)
     fy_panic("a stream that is being captured does not say so");
   graph->stream = fy_retain(stream);
-  begin_to_list(graph);
+  fy_capture_list_add(graph);
+  fy_forget_blas_streams();
 }
 
 FyCaptureGuard fy_capture_guard_open(FyCudaGraphCapture o) {
@@ -272,7 +140,7 @@ FyCaptureGuard fy_capture_guard_open(FyCudaGraphCapture o) {
            "CUDA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on "
            "the default stream.)");
   FyPoolId pool = o.pool.id[0] || o.pool.id[1] ? o.pool : new_pool(0);
-  fy_check(!records_to(pool), FY_RUNTIME_ERROR, "beginAllocateToPool: already recording to mempool_id");
+  fy_check(!fy_captures_to(pool), FY_RUNTIME_ERROR, "beginAllocateToPool: already recording to mempool_id");
   fy_synchronize(fy_cuda_device(device));
   fy_empty_cache();
   forget_contents(graph); // of a capture that came to nothing before it began
@@ -294,7 +162,8 @@ static int end(FyCudaGraph *graph) {
   int error = fy_try_use_device(graph->device);
   if (!error)
     error = backend->capture_end(graph->stream->raw, &graph->ready, &graph->nodes);
-  end_of_list(graph);
+  fy_capture_list_remove(graph);
+  fy_forget_blas_streams();
   if (error)
     backend->last_error();
   return error;
@@ -302,20 +171,13 @@ static int end(FyCudaGraph *graph) {
 
 void fy_abandon_captures(int count) {
   while (fy_thread_captures() > count) {
-    FyCudaGraph *graph = innermost;
+    FyCudaGraph *graph = fy_innermost_capture();
     end(graph);
     destroy_ready(graph->ready);
     graph->ready = NULL;
     forget_contents(graph);
     fy_release(graph);
   }
-}
-
-int fy_thread_captures(void) {
-  int count = 0;
-  for (const FyCudaGraph *graph = innermost; graph; graph = graph->outer)
-    count++;
-  return count;
 }
 
 void fy_capture_guard_close(FyCaptureGuard *guard) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Devices: their names, which one is current, what they are.
+#include "device/capture.h"
 #include "device/impl.h"
 #include <ctype.h>
 #include <pthread.h>
@@ -79,44 +80,33 @@ bool fy_mps_is_available(void) {
 
 // ---- which one is current --------------------------------------------------------------------------------------------
 
-int fy_cuda_index(FyDevice device) {
-  fy_check(device.type != FY_MPS, FY_NOT_IMPLEMENTED_ERROR, "The mps device is not available in this build of Ferry");
-  return device.index == -1 ? fy_cuda_current_device() : fy_check_cuda_index(device.index);
-}
-
-int fy_cuda_current_device(void) {
-  fy_backend_required();
-  return fy_thread_devices.device < 0 ? 0 : fy_thread_devices.device;
-}
-
-void fy_cuda_set_device(int index) {
-  fy_check_cuda_index(index);
-  fy_use_device(index);
-  fy_thread_devices.device = index;
-}
-
-int fy_try_use_device(int device) {
-  if (fy_thread_devices.applied == device)
-    return 0;
-  int error = fy_backend()->set_device(device);
-  if (!error)
-    fy_thread_devices.applied = device;
-  return error;
-}
-
-void fy_use_device(int device) {
-  if (fy_thread_devices.applied == device)
-    return;
-  fy_backend_required();
-  fy_cuda_check(fy_try_use_device(device));
-}
-
 void fy_synchronize(FyDevice device) {
   if (device.type == FY_CPU)
     return;
   fy_use_device(fy_cuda_index(device));
   fy_count_synchronization();
   fy_cuda_check(fy_backend_required()->synchronize());
+}
+
+// NVIDIA's runtime obeys CUDA_LAUNCH_BLOCKING itself, but reports through the next call all the same.
+static bool launches_block(void) {
+  static atomic_int known; // 0: not asked yet, 1: no, 2: yes
+  int answer = atomic_load_explicit(&known, memory_order_relaxed);
+  if (answer == 0) {
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    answer = value && value[0] && strcmp(value, "0") != 0 ? 2 : 1;
+    atomic_store_explicit(&known, answer, memory_order_relaxed);
+  }
+  return answer == 2;
+}
+
+// What a capture writes down has not run, and cannot be waited for.
+void fy_op_launched(void) {
+  if (fy_thread_is_capturing())
+    return;
+  fy_count_op();
+  if (launches_block())
+    fy_cuda_check(fy_backend_required()->synchronize());
 }
 
 bool fy_cuda_can_device_access_peer(int device, int peer) {

@@ -22,15 +22,12 @@ int fy_check_cuda_index(int index);
 // fy_use_device, but returns the backend's error code. The backend has been chosen. Never raises.
 int fy_try_use_device(int device);
 
-// Gives back the host memory that is cached: called when the program ends, after the last scope has closed. What is still in
-// use then stays usable.
-void fy_device_shutdown(void);
-
 // ---- counters.c: none raises -----------------------------------------------------------------------------------------
 
 void fy_count_launch(void); // these two are what the backend calls (FyBackend.observe)
 void fy_count_copy(int kind, size_t bytes);
 void fy_count_synchronization(void);
+void fy_count_op(void);
 void fy_count_graph_launch(int64_t nodes);
 
 // ---- memory_history.c: none raises -------------------------------------------------------------------------------------
@@ -56,7 +53,7 @@ static inline bool fy_records_memory(void) {
 // Adds the place and the time. Locks of allocators may be held: this one is the last to be taken.
 void fy_record_memory_event(int device, FyMemoryEvent event);
 
-// ---- stream.c, thread.c ----------------------------------------------------------------------------------------------
+// ---- stream.c, current.c, thread.c ----------------------------------------------------------------------------------------------
 
 struct FyStream {
   FyObject object;
@@ -79,6 +76,19 @@ typedef struct FyThreadDevices {
 } FyThreadDevices;
 
 extern _Thread_local FyThreadDevices fy_thread_devices;
+
+// current.c. The first is called before a thread first holds something that its end must give back; when the thread ends,
+// fy_end_thread_devices runs. fy_apply_device makes a device current that was current before (-1: none was set), without choosing a
+// runtime. None raises.
+FyThreadDevices *fy_thread_devices_registered(void);
+void fy_end_thread_devices(void *thread); // thread.c
+void fy_apply_device(int device);
+
+// guard.c. Closes the calling thread's guards until `count` are left; drops all of a thread that ends, whose state is not put back.
+// Neither raises.
+void fy_close_guards(int count);
+void fy_drop_guards(FyThreadDevices *t);
+void fy_release_blas_handles(FyThreadDevices *t); // blas.c: to the pool. Never raises
 
 // None of these raises. A NULL stream is the default one.
 FyStream *fy_current_stream_of(int device); // borrowed

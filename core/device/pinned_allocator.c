@@ -71,8 +71,8 @@ static void mark_uses(const FyBackend *backend, PinnedBlock *block) {
   backend->set_device(previous);
 }
 
-// Forgets the uses whose marks have passed (all of them, after waiting, with `wait`).
-static void finish_uses(const FyBackend *backend, PinnedBlock *block, bool wait) {
+// Removes the uses whose events have completed; with `wait`, waits for all of them first.
+static void drop_finished_uses(const FyBackend *backend, PinnedBlock *block, bool wait) {
   if (block->unmarked)
     mark_uses(backend, block);
   block->unmarked = false;
@@ -103,7 +103,7 @@ static void put_back(PinnedBlock *block) {
 static void process_waiting(const FyBackend *backend, bool wait) {
   while (first_waiting && !fy_is_capturing()) {
     PinnedBlock *block = first_waiting;
-    finish_uses(backend, block, wait);
+    drop_finished_uses(backend, block, wait);
     if (block->uses)
       return;
     first_waiting = block->next;
@@ -245,7 +245,7 @@ void fy_pinned_record_stream(void *handle, int device, void *raw_stream) {
 // It never was pinned memory, so it is in no cache: wait for its streams and give it back.
 static void free_pageable(const FyBackend *backend, PinnedBlock *block) {
   mark_uses(backend, block);
-  finish_uses(backend, block, true);
+  drop_finished_uses(backend, block, true);
   fy_host_free(block->host_block);
   free(block);
 }

@@ -131,7 +131,7 @@ static void use_backend(const FyBackend *table, int count) {
   device_count = count < FY_MAX_DEVICES ? count : FY_MAX_DEVICES;
 }
 
-static void take_simulator(const char *because) {
+static void use_simulator(const char *because) {
   const FyBackend *simulator = fy_backend_table();
   int count = 0;
   int error = simulator->device_count(&count);
@@ -151,7 +151,7 @@ static void choose(void) {
   if (mode == MODE_OFF)
     snprintf(missing, sizeof missing, "CUDA is switched off by FERRY_CUDA=off");
   if (mode == MODE_SIM)
-    take_simulator(" (FERRY_CUDA=sim)");
+    use_simulator(" (FERRY_CUDA=sim)");
   if (mode == MODE_REAL || mode == MODE_UNSET) {
     const FyBackend *real = find_real(&count, why);
     if (real) {
@@ -163,7 +163,7 @@ static void choose(void) {
     } else {
       char because[600];
       snprintf(because, sizeof because, " (no real GPU: %s)", why);
-      take_simulator(because);
+      use_simulator(because);
     }
   }
   if (!backend)
@@ -285,11 +285,4 @@ void fy_cuda_check(int error) {
            "CUDA error: %s\nCUDA kernel errors might be asynchronously reported at some other API call, so the "
            "stacktrace below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1",
            table->error_string(error));
-}
-
-// Device memory, streams and cuBLAS handles go with the process: when a program ends, the CUDA runtime may be gone before
-// this is called, and asking it then fails or never returns.
-void fy_device_shutdown(void) {
-  fy_thread_devices_end();
-  fy_host_empty_cache();
 }

@@ -231,20 +231,19 @@ static pthread_mutex_t op_hooks_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fy_op_hooks_add(FyOpHooks *hooks) {
   pthread_mutex_lock(&op_hooks_lock);
-  hooks->next = atomic_load(&op_hooks);
-  atomic_store(&op_hooks, hooks);
+  hooks->next = op_hooks;
+  op_hooks = hooks;
   pthread_mutex_unlock(&op_hooks_lock);
 }
 
 // hooks->next stays: another thread may be at it.
 void fy_op_hooks_remove(FyOpHooks *hooks) {
   pthread_mutex_lock(&op_hooks_lock);
-  FyOpHooks *first = atomic_load(&op_hooks);
-  if (first == hooks)
-    atomic_store(&op_hooks, hooks->next);
-  for (FyOpHooks *h = first; h; h = h->next)
-    if (h->next == hooks)
-      h->next = hooks->next;
+  FyOpHooks *_Atomic *link = &op_hooks;
+  while (*link && *link != hooks)
+    link = &(*link)->next;
+  if (*link)
+    *link = hooks->next;
   pthread_mutex_unlock(&op_hooks_lock);
 }
 
@@ -254,7 +253,8 @@ static FyOpHooks *hooks_now(void) {
 }
 
 #define RUN_HOOKS(list, function, ...)                                                                                 \
-  for (FyOpHooks *h = (list); __builtin_expect(h != NULL, false); h = h->next)                                         \
+  for (FyOpHooks *h = (list); __builtin_expect(h != NULL, false);                                                      \
+       h = atomic_load_explicit(&h->next, memory_order_acquire))                                                       \
     if (h->function)                                                                                                   \
   h->function(h, __VA_ARGS__)
 

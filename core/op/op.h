@@ -22,6 +22,7 @@
 #include "graph/history.h"
 #include "op/launch.h"
 #include "tensor/impl.h"
+#include <stdatomic.h>
 
 typedef struct FyOpCall FyOpCall;
 typedef struct FyOp FyOp;
@@ -308,11 +309,11 @@ struct FyOpHooks {
   void (*after)(FyOpHooks *self, const FyOpCall *call, FyTensor *const *given);
   // The call is done, unless it raised. Must not raise.
   void (*end)(FyOpHooks *self, const FyOpCall *call);
-  FyOpHooks *next;
+  FyOpHooks *_Atomic next; // the list's
 };
 
-// For the calls of all threads. Adding or removing is safe while other threads run ops; a call that has begun keeps the hooks that it
-// began with.
+// For the calls of all threads. A hook that was added last runs first. Adding or removing is safe while other threads run ops: a call
+// that has begun may still run hooks that were removed meanwhile, so `hooks` must stay valid as long as such calls run. Neither raises.
 void fy_op_hooks_add(FyOpHooks *hooks);
 void fy_op_hooks_remove(FyOpHooks *hooks);
 

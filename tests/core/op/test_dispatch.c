@@ -10,6 +10,8 @@
 #include "base/scope_impl.h"
 #include "core/nn/check.h"
 #include "op/op.h"
+#include <pthread.h>
+#include <stdatomic.h>
 
 static FyDevice device;
 
@@ -81,6 +83,76 @@ static void nothing_is_left(void **state) {
   fy_exp_(x);
   fy_copy_(x, fy_number(1));
   assert_int_equal(fy_memory_stats(device).requested, before + fy_nbytes(y) + (device.type == FY_CPU ? 8 : 0));
+}
+
+// ---- several hooks at once -----------------------------------------------------------------------------------------------
+
+typedef struct Counted {
+  FyOpHooks hooks;
+  int calls, turn; // turn: of the last call, among all hooks
+} Counted;
+static int turns;
+
+static void count(FyOpHooks *hooks, const FyOpCall *call) {
+  Counted *counted = (Counted *)(void *)hooks;
+  (void)call;
+  counted->calls++;
+  counted->turn = ++turns;
+}
+
+// Whichever is removed, the others stay, and it can be added again.
+static void hooks_come_and_go(void **state) {
+  (void)state;
+  FyTensor *x = fy_ones(fy_shape(3));
+  for (int removed = 0; removed < 3; removed++) {
+    Counted three[3] = {{.hooks.kernel = count}, {.hooks.kernel = count}, {.hooks.kernel = count}};
+    for (int i = 0; i < 3; i++)
+      fy_op_hooks_add(&three[i].hooks);
+    fy_neg(x);
+    assert_true(three[2].turn < three[1].turn && three[1].turn < three[0].turn);
+    fy_op_hooks_remove(&three[removed].hooks);
+    fy_op_hooks_remove(&three[removed].hooks); // not there: nothing happens
+    fy_neg(x);
+    for (int i = 0; i < 3; i++)
+      assert_int_equal(three[i].calls, i == removed ? 1 : 2);
+    fy_op_hooks_add(&three[removed].hooks);
+    fy_neg(x);
+    assert_int_equal(three[removed].calls, 2);
+    for (int i = 0; i < 3; i++)
+      fy_op_hooks_remove(&three[i].hooks);
+    fy_neg(x);
+    assert_int_equal(three[0].calls + three[1].calls + three[2].calls, 8);
+  }
+}
+
+static atomic_bool stop;
+
+static void *run_ops(void *unused) {
+  fy_scope {
+    FyTensor *x = fy_ones(fy_shape(3));
+    while (!atomic_load(&stop))
+      fy_scope {
+        fy_neg(x);
+      }
+  }
+  return unused;
+}
+
+// For the thread sanitizer: another thread walks the list while it changes.
+static void hooks_change_while_ops_run(void **state) {
+  (void)state;
+  static FyOpHooks first = {.kernel = NULL}, second = {.kernel = NULL};
+  pthread_t thread;
+  atomic_store(&stop, false);
+  assert_int_equal(pthread_create(&thread, NULL, run_ops, NULL), 0);
+  for (int i = 0; i < 200; i++) {
+    fy_op_hooks_add(&first);
+    fy_op_hooks_add(&second);
+    fy_op_hooks_remove(&first);
+    fy_op_hooks_remove(&second);
+  }
+  atomic_store(&stop, true);
+  assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 // ---- versions ------------------------------------------------------------------------------------------------------------
@@ -398,6 +470,8 @@ static void the_device_runs_out(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_move_is_a_call),
+      cmocka_unit_test(hooks_come_and_go),
+      cmocka_unit_test(hooks_change_while_ops_run),
       cmocka_unit_test(preparing_is_no_call),
       cmocka_unit_test(nothing_is_left),
       cmocka_unit_test(a_change_counts_once),
