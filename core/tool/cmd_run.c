@@ -130,7 +130,7 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
 
 // After a pass: what it was about, and the answer's counts beside the solution's.
 static void say_passed(const Verdict *v, const RunOptions *o) {
-  term_paragraph(stdout, "\n  learnt  ", 10, o->exercise->after_pass);
+  term_paragraph(stdout, "\n  learned ", 10, o->exercise->after_pass);
   reference_print_beside(v);
   printf("\n  compare ./ferry diff %.2s      yours beside another answer\n", o->exercise->id);
 }

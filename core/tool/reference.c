@@ -55,8 +55,12 @@ void reference_print_beside(const Verdict *yours) {
   Range ranges[COUNTS];
   int64_t sums[COUNTS];
   bool any = false;
-  if (yours->real_gpu || wanted_devices() != DEVICES || !read_ranges(yours->exercise, ranges))
+  if (!read_ranges(yours->exercise, ranges))
     return;
+  if (yours->real_gpu || wanted_devices() != DEVICES) {
+    printf("\n  The solution's counts are known for %d simulated devices.\n", DEVICES);
+    return;
+  }
   sum_counts(yours, sums);
   for (int k = 0; k < COUNTS; k++) {
     char reference[64];

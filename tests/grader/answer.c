@@ -101,7 +101,7 @@ static bool stack_is_a_threads(Answer *a) {
   char *usage = file_read(path, NULL);
   if (!usage)
     return answer_refuse(a, STATUS_GRADER_ERROR, "the compiler did not say how much a thread needs\n");
-  a->diagnostics = unseen_on_stack(a->exercise, usage);
+  a->diagnostics = forbidden_on_stack(a->exercise, usage);
   free(usage);
   if (a->diagnostics)
     a->status = STATUS_COMPILE_ERROR;
@@ -271,7 +271,7 @@ static bool copy_source(Answer *a, const char *source) {
     return answer_refuse(a, STATUS_COMPILE_ERROR, "it is longer than 256 KiB\n");
   a->text = strndup(text, used);
   if (a->exercise->open && a->text &&
-      ((a->diagnostics = unseen_in_source(a->text)) || (a->diagnostics = unseen_in_registers(a->text)))) {
+      ((a->diagnostics = forbidden_in_source(a->text)) || (a->diagnostics = forbidden_in_registers(a->text)))) {
     a->status = STATUS_COMPILE_ERROR;
     return false;
   }

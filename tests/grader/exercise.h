@@ -253,11 +253,11 @@ bool is_of_another_turn(const Case *c, const Array *planes, const Array *items);
 bool refused_empty_grid(
     const Case *c); // for having no blocks: where there is work, a number of them that was rounded down
 
-// The ways in which an answer is run, one after the other up to the first that fails (schedule.c). A kernel: in PASS_THREADS_DOWN and
-// PASS_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in PASS_BLOCKS_DOWN the result depends on
-// which block comes first, in PASS_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs; in PASS_AGAIN on what the
-// function left behind when it was called before. Work in streams (`.streams` of an exercise): what fails in PASS_OTHERS_AHEAD or
-// PASS_DELAYED is done too early, or not waited for.
+// The ways in which an answer is run, one after the other up to the first that fails (schedule.c). A kernel: in SCHEDULE_THREADS_DOWN and
+// SCHEDULE_WITHIN_BLOCKS it is the threads of a block that do not wait for each other; in SCHEDULE_BLOCKS_DOWN the result depends on
+// which block comes first, in SCHEDULE_BETWEEN_BLOCKS on what blocks see of each other while the kernel runs; in SCHEDULE_AGAIN on what the
+// function left behind when it was called before. Work in streams (`.streams` of an exercise): what fails in SCHEDULE_OTHERS_AHEAD or
+// SCHEDULE_DELAYED is done too early, or not waited for.
 typedef enum CaseSchedule {
   SCHEDULE_IN_ORDER,
   SCHEDULE_THREADS_DOWN,

@@ -103,7 +103,7 @@ static char *refuse_token(const struct c_token *t, bool directive) {
 }
 
 // Comments and strings may contain any word. A quote without its end hides nothing: what comes after it is checked.
-char *unseen_in_source(const char *source) {
+char *forbidden_in_source(const char *source) {
   char *text = joined(source), *why = NULL;
   struct c_lexer lexer = c_lexer_of(text, strlen(text));
   struct c_token t;
@@ -130,7 +130,7 @@ static bool is_the_hosts(const Exercise *e, const char *line) {
 }
 
 // "answer.cpp:12:17:void work(float*, int)	4208	static"
-char *unseen_on_stack(const Exercise *e, const char *usage) {
+char *forbidden_on_stack(const Exercise *e, const char *usage) {
   char line[2048], *why = NULL;
   for (const char *at = usage; *at && !why;) {
     size_t length = strcspn(at, "\n");

@@ -366,7 +366,7 @@ static char *read_body(CodeReader *r, int body) {
   return why;
 }
 
-char *unseen_in_registers(const char *source) {
+char *forbidden_in_registers(const char *source) {
   CodeReader r = {0};
   char *why = NULL;
   read_tokens(&r, source);

@@ -212,7 +212,7 @@ static void add_request(Case *c, uint8_t **request, size_t *bytes) {
   *bytes += more;
 }
 
-// For the call before, in PASS_AGAIN.
+// For the call before, in SCHEDULE_AGAIN.
 static void add_first_request(const Case *c, uint8_t **request, size_t *bytes) {
   static Case first; // large
   case_begin(&first, c->exercise, schedule_first_test(c->exercise, c->test), c->seed, c->devices);

@@ -7,7 +7,7 @@
 
 #define LAZY "FERRY_SIM_MODE=lazy"
 
-// The settings of a pass in order, and drive() is run once before (buffers_cuda.cu), with the inputs of the test that pass_first_test says.
+// The settings of a pass in order, and drive() is run once before (buffers_cuda.cu), with the inputs of the test that schedule_first_test says.
 #define AGAIN "FERRY_ANSWER_AGAIN=1"
 #define SECOND_TIME "called a second time in the same program"
 

@@ -24,7 +24,7 @@ typedef struct ScheduleList {
 ScheduleList schedules_of(const Exercise *e, const Test *test, bool real_gpu);
 extern const Schedule inspected_schedules[2]; // where the inspector looks at it
 
-// Whose inputs the call before has, in PASS_AGAIN.
+// Whose inputs the call before has, in SCHEDULE_AGAIN.
 const Test *schedule_first_test(const Exercise *e, const Test *test);
 
 // What the simulator is told, as answer_run wants it.

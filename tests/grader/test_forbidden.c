@@ -35,7 +35,7 @@ static void expect_index(const char *body, const char *index) {
            body);
   snprintf(want, sizeof want, "does not know %s", index ? index : "");
   char *exact = strdup(source); // so that a sanitizer sees a byte read too many
-  char *why = unseen_in_registers(exact);
+  char *why = forbidden_in_registers(exact);
   free(exact);
   if (index ? !why || !strstr(why, want) : why != NULL)
     fail_msg("%s: expected %s, got %s", body, index ? want : "nothing", why ? why : "nothing");
@@ -96,11 +96,11 @@ static void test_unknown(void **unused) {
 // A helper is given what its caller knows; the host has no registers of a thread's. Lines are the answer's own.
 static void test_functions(void **unused) {
   (void)unused;
-  assert_null(unseen_in_registers(
+  assert_null(forbidden_in_registers(
       "__device__ float at(const float (&s)[4], int i) {\n  float t[4];\n  return s[i] + t[i];\n}\n"));
-  assert_null(unseen_in_registers("void host(int n) {\n  int s[4];\n  s[n] = threadIdx.x;\n}\n"));
-  assert_null(unseen_in_registers("template <int N> __global__ void work(float *c);\n__device__ float all[4];\n"));
-  char *why = unseen_in_registers(
+  assert_null(forbidden_in_registers("void host(int n) {\n  int s[4];\n  s[n] = threadIdx.x;\n}\n"));
+  assert_null(forbidden_in_registers("template <int N> __global__ void work(float *c);\n__device__ float all[4];\n"));
+  char *why = forbidden_in_registers(
       "// one\n#define A \\\n  3\n__device__ int f(int n) {\n  int s[4];\n  return s[n] + s[blockIdx.x];\n}\n");
   assert_non_null(why);
   assert_non_null(strstr(why, "line 6: "));
@@ -116,8 +116,8 @@ static void test_cut(void **unused) {
                               "alignas(16) int t[2]; t[n] += 1'000; }";
   for (size_t bytes = 0; bytes < sizeof whole; bytes++) {
     char *part = strndup(whole, bytes);
-    free(unseen_in_registers(part));
-    free(unseen_in_source(part));
+    free(forbidden_in_registers(part));
+    free(forbidden_in_source(part));
     free(part);
   }
 }
@@ -165,7 +165,7 @@ static void test_words(void **unused) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char want[64];
-    char *exact = strdup(cases[i].source), *why = unseen_in_source(exact);
+    char *exact = strdup(cases[i].source), *why = forbidden_in_source(exact);
     free(exact);
     snprintf(want, sizeof want, "%s is not for an open exercise", cases[i].word ? cases[i].word : "");
     if (cases[i].word ? !why || strncmp(why, want, strlen(want)) != 0 : why != NULL)

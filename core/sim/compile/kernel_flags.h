@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How kernels are compiled for simulated devices: by answer.c and instrument/build.c, and by make, which compiles the runtime's header
 // beforehand with the same flags (core/tool/rules.mk); with others g++ would not take what was made of it.
-#ifndef GRADER_KERNEL_FLAGS_H
-#define GRADER_KERNEL_FLAGS_H
+#ifndef SIM_KERNEL_FLAGS_H
+#define SIM_KERNEL_FLAGS_H
 
 // -Og: an access stays where the source has it. -O1 would read behind a guard what is read before it. Before each access misaligned.c
 // may be called.

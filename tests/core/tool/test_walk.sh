@@ -141,7 +141,7 @@ types "$ferry run" 'passed on the simulator'
 is_whole 'the first pass'
 [ "$(last_line)" = "$first: passed on the simulator; not verified on a GPU" ]
 result $? 'the pass is the last line' "it was: $(last_line)"
-screen | grep -q '  learnt  '
+screen | grep -q '  learned '
 result $? 'it says what was learnt'
 types "$ferry diff $first" 'Lines with'
 result $? 'diff after the pass'
