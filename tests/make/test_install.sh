@@ -42,12 +42,44 @@ prints() { # NAME PROGRAM
   result $? "$1" "printed $(head -c 200 <<<"$said"), expected $expected"
 }
 
+stage=$work/stage
+make install DESTDIR="$stage" PREFIX=/opt/ferry >"$work/said" 2>&1
+result $? 'make install with DESTDIR' "$(tail -n 5 "$work/said" | tr '\n' ';')"
+[ "$(ls "$stage")" = opt ] && grep -qx 'prefix=/opt/ferry' "$stage/opt/ferry/lib/pkgconfig/ferry.pc"
+result $? 'DESTDIR is in no installed path' "$(head -n 1 "$stage/opt/ferry/lib/pkgconfig/ferry.pc")"
+
 if command -v pkg-config >/dev/null; then
   # shellcheck disable=SC2046
   ${CC:-cc} -std=c17 "$work/program.c" $(pkg-config --cflags ferry) $(pkg-config --libs --static ferry) -o "$work/by_hand" 2>"$work/said"
   prints 'a program built by pkg-config' "$work/by_hand"
 else
   skip 'a program built by pkg-config' 'pkg-config is not installed'
+fi
+
+# ---- processors --------------------------------------------------------------------------------------------------------
+
+emulator=$(command -v qemu-x86_64-static || command -v qemu-x86_64)
+if [ "$(uname -m)" != x86_64 ]; then
+  skip 'an older processor' 'this is not x86-64'
+elif [ -z "$emulator" ] || [ ! -x "$work/by_hand" ]; then
+  skip 'an older processor' 'qemu-x86_64 (Debian: qemu-user-static) or pkg-config is not installed'
+else
+  export FERRY_CUDA=sim
+  says 'an older processor: the program says what it lacks' 2 'built for a processor with avx avx2' "$emulator" -cpu Nehalem "$work/by_hand"
+  says 'the baseline is enough' 0 "$expected" "$emulator" -cpu Haswell "$work/by_hand"
+  cat >"$work/kernel.cu" <<'END'
+__global__ void set(int *x) { *x = 7; }
+int main() {
+  int *x;
+  cudaMallocManaged(&x, sizeof *x);
+  set<<<1, 1>>>(x);
+  cudaDeviceSynchronize();
+  return *x;
+}
+END
+  "$prefix/bin/ferry" nvcc "$work/kernel.cu" -o "$work/kernel" >"$work/said" 2>&1
+  says 'a CUDA program that the installed ferry built' 7 '' "$work/kernel"
+  says 'the CUDA program on an older processor' 2 'built for a processor with avx' "$emulator" -cpu Nehalem "$work/kernel"
 fi
 
 # The block of docs/api_stability.md in this language.

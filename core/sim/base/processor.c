@@ -22,8 +22,7 @@ static void find_missing(char *names) {
   (void)i;
 }
 
-// Before the constructors without a number, which are compiled for the build's processor.
-__attribute__((constructor(101))) void sim_processor_check(void) {
+void sim_processor_check(void) {
   char missing[LONGEST_LIST];
   find_missing(missing);
   if (!missing[0])
@@ -34,4 +33,10 @@ __attribute__((constructor(101))) void sim_processor_check(void) {
       "`make` on this machine, or `make install MARCH=x86-64` for every one of its kind\n",
       missing);
   _exit(2);
+}
+
+// Runs before the constructors without a number, which are compiled for the build's processor. It is a function that no header declares:
+// GCC drops the number of a constructor that was declared before without one.
+__attribute__((constructor(101))) static void begin(void) {
+  sim_processor_check();
 }
