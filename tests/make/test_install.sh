@@ -82,6 +82,30 @@ END
   says 'the CUDA program on an older processor' 2 'built for a processor with avx' "$emulator" -cpu Nehalem "$work/kernel"
 fi
 
+# ---- a build that is copied --------------------------------------------------------------------------------------------
+
+# Objects that hold an absolute path (stamp/root) are compiled again, all others are as they were.
+if [ -e bundle ]; then
+  skip 'a copied build' 'packages come from bundle/, which would be copied too'
+else
+  copy=$work/copy
+  mkdir -p "$copy/build"
+  cp -a Makefile .ci core chapters plots tests "$copy"
+  (cd build && cp -a portable include sim cu2cpp "$copy/build")
+  # shellcheck disable=SC2016 # for make
+  baseline=$(make -s -f - print <<<'include Makefile
+print: ; @echo $(BASELINE)')
+  rebuild() {
+    (cd "$1" && make B=build/portable MARCH="$baseline" GRADER_BUILD=build PLUGINS=build/portable PLUGIN_DIR="$stage" \
+      build/portable/libferry.a build/portable/libcudasim.a) >"$work/said" 2>&1
+  }
+  rebuild . && rebuild "$copy"
+  result $? 'a copied build builds' "$(tail -n 5 "$work/said" | tr '\n' ';')"
+  compiled=$(sed -nE 's/^  (CC|SIM) +//p' "$work/said" | sort)
+  [ -n "$compiled" ] && [ "$(wc -l <<<"$compiled")" -le 2 ]
+  result $? 'and compiles only what holds its folder' "$(wc -l <<<"$compiled") files: $(head -n 5 <<<"$compiled" | tr '\n' ' ')"
+fi
+
 # The block of docs/api_stability.md in this language.
 block() {
   awk -v begin="\`\`\`$1" '$0 == "```" { inside = 0 } inside { print } $0 == begin { inside = 1 }' docs/api_stability.md
