@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Changes of right answers, drawn by a seed: the hidden tests notice them. And each that is listed as equivalent is of a line that
 # is there. All of them, or more: make mutants.
-# run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 300
 # shellcheck source=tests/grader/common.sh
 . tests/grader/common.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # cu2cpp --split: kernels with barriers as loops over a block's threads give what the threads give one by one.
 # `tests/programs/test_split.sh --all` draws many more kernels, and runs each right answer of the exercises both ways (both_ways.sh).
+# run all: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 # timeout: 600
 set -u
 ferry=$PWD/ferry here=$PWD/tests/programs
