@@ -49,7 +49,7 @@ typedef struct HostBlock {
   const char *_Atomic file;
   atomic_int line;
   int class;
-  size_t mapped;                         // bytes, in the checked mode with the page behind them; 0: from malloc
+  size_t mapped;                         // bytes, in the checked mode with the page after them; 0: from malloc
   struct HostBlock *all_prev, *all_next; // in the list of all blocks
 } HostBlock;
 _Static_assert(sizeof(HostBlock) <= ALIGNMENT, "the record stands in one cache line before the data");

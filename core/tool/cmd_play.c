@@ -14,15 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void split(Words *w, const char *list) {
-  while (*list) {
-    size_t length = strcspn(list, " ");
-    if (length)
-      words_addf(w, "%.*s", (int)length, list);
-    list += length + (list[length] == ' ');
-  }
-}
-
 static int run_words(const Words *w) {
   return run_tool(w->items, ".", NULL, NULL, NULL);
 }
@@ -46,8 +37,8 @@ static int run_compiler(const Words *w, const char *source, const char *folder) 
 // With the library's headers and as the chapters are, but for the warnings: those are shown, and stop nothing.
 static int build(const char *source, const char *folder, const char *program) {
   Words compile = {0}, link = {0};
-  split(&compile,
-        CONFIG_CC " -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -fopenmp " CONFIG_INCLUDES);
+  words_split(&compile,
+              CONFIG_CC " -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -fopenmp " CONFIG_INCLUDES);
   words_add(&compile, "-I" CONFIG_ROOT "/core");
   words_add(&compile, "-I" CONFIG_ROOT "/build/include");
   words_add(&compile, "-c");
@@ -56,12 +47,12 @@ static int build(const char *source, const char *folder, const char *program) {
   words_addf(&compile, "%s/program.o", folder);
   if (run_compiler(&compile, source, folder) != 0)
     return EXIT_ANSWER;
-  split(&link, CONFIG_CXX " " CONFIG_LINKER " -o");
+  words_split(&link, CONFIG_CXX " " CONFIG_LINKER " -o");
   words_add(&link, program);
   words_addf(&link, "%s/program.o", folder);
   words_add(&link, CONFIG_OBJECTS "/tests/grader/play_count.o");
   words_add(&link, CONFIG_LIBRARY);
-  split(&link, CONFIG_LINK);
+  words_split(&link, CONFIG_LINK);
   return run_words(&link) == 0 ? EXIT_PASS : EXIT_ANSWER;
 }
 

@@ -30,10 +30,10 @@ Libs: -L$${libdir} -lferry $(call absolute,$(LDFLAGS)) $(LDLIBS) -lstdc++
 endef
 
 INSTALLED_FERRY := $(B)/bin/ferry
-$(INSTALLED_FERRY): $(FERRY_OBJ) $(FERRY_MODEL) $(B)/stamp/grader
+$(INSTALLED_FERRY): $(FERRY_OBJ) $(FERRY_CORE_OBJ) $(B)/stamp/grader
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -o $@ $(LDFLAGS) $(FERRY_OBJ) $(FERRY_MODEL) -lm
+	$(Q)$(CC) -o $@ $(LDFLAGS) $(FERRY_OBJ) $(FERRY_CORE_OBJ) -lm
 
 # Headers of an older version that are public no more go, so the folder is written whole.
 install-files: $(LIBRARY) $(LIBCUDASIM) $(CU2CPP) $(WHERE) $(MPI_PLUGIN) $(INSTALLED_FERRY)

@@ -2,6 +2,8 @@
 // What the solutions' work comes to, for the table after a pass: tests/hidden/EXERCISE/reference.txt has a line "COUNT LEAST MOST" for
 // each count, over several seeds. So the solution does not run when a learner passes. `./ferry reference` writes the files.
 #include "tool/commands.h"
+#include "tool/print/text.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,26 +108,22 @@ static bool count_solution(const Exercise *e, Range ranges[COUNTS]) {
 }
 
 static bool write_one(const Exercise *e) {
-  char path[4096], text[1024];
+  char path[4096];
   Range ranges[COUNTS];
-  int used = 0;
+  Text text = {0};
   if (!count_solution(e, ranges)) {
     fprintf(stderr, "ferry reference: the solution of %s does not pass\n", e->id);
     return false;
   }
   for (int k = 0; k < COUNTS; k++)
     if (ranges[k].most > 0)
-      used += snprintf(text + used, sizeof text - (size_t)used, "%s\t%" PRId64 "\t%" PRId64 "\n", names[k],
-                       ranges[k].least, ranges[k].most);
+      text_add(&text, "%s\t%" PRId64 "\t%" PRId64 "\n", names[k], ranges[k].least, ranges[k].most);
   in_root(path, sizeof path, "tests/hidden/%s/reference.txt", e->id);
-  if (used == 0) { // nothing is counted: no table
-    remove(path);
-    return true;
-  }
-  if (file_write(path, text, (size_t)used))
-    return true;
-  fprintf(stderr, "ferry reference: %s cannot be written: %s\n", path, file_problem());
-  return false;
+  const bool written = text.used ? file_write(path, text.at, text.used) : remove(path) == 0 || errno == ENOENT;
+  if (!written)
+    fprintf(stderr, "ferry reference: %s cannot be written: %s\n", path, text.used ? file_problem() : strerror(errno));
+  text_free(&text);
+  return written;
 }
 
 int cmd_reference(int argc, char **argv) {

@@ -35,7 +35,7 @@ void ledger_add(uint32_t kind, uint64_t value);   // takes the lock
 
 // The placing half.
 void buffers_run(Driver *d);      // drive(d), errors caught and reported
-void buffers_count_begin(void);   // peaks begin anew
+void buffers_count_begin(void);   // peaks start again
 void buffers_counts(Counts *now); // since the start
 
 // With the library alone: what the answer has left switched, or open, and its event trace (event_trace.h).

@@ -34,7 +34,7 @@ const char *driver_text(Driver *d, const char *name);   // what give_text gave
 const Array *driver_array(Driver *d, const char *name); // what give_array gave, in host memory
 int driver_has(Driver *d, const char *name);            // was anything of that name given?
 
-void driver_count(Driver *d); // begin counting; a second call begins anew
+void driver_count(Driver *d); // begin counting; a second call starts again
 void driver_stop(Driver *d);  // stop counting; without it, counting ends with `drive`
 
 void driver_put_number(Driver *d, const char *name, double value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The event trace (event_trace.h): the simulator tells what is queued and what runs, and the linker sends the calls of streams and events
-// through here (--wrap). On a real GPU nobody tells, and there is no trace.
+// through here (--wrap). A real GPU reports nothing, so there is no trace.
 #include "event_trace.h"
 #include "child.h"
 #include "device/impl.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For drivers of kernels that work in streams: the event trace (event_trace.h) of one call, as the simulator tells it. On a GPU nobody tells.
+// For drivers of kernels that work in streams: the event trace (event_trace.h) of one call, as the simulator reports it. A GPU reports nothing.
 #ifndef GRADER_EVENT_TRACE_SIM_H
 #define GRADER_EVENT_TRACE_SIM_H
 

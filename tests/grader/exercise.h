@@ -146,7 +146,7 @@ const char *got_device(const Case *c, const char *name); // "" when not
 const char *got_error(const Case *c);                    // the error the answer raised, "RuntimeError: ...", or ""
 const Counts *counts(const Case *c); // what the library counted between driver_count and driver_stop
 
-// What was done between driver_count and driver_stop, entry by entry. Not known on a real GPU, where nobody tells: then it has no
+// What was done between driver_count and driver_stop, entry by entry. Not known on a real GPU, which reports nothing: then it has no
 // entries, and what is judged by it is not judged.
 typedef struct EventTrace {
   bool known;

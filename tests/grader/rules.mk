@@ -34,7 +34,7 @@ CHECK_C :=
 endif
 
 # What the program takes of the library: objects that need no other.
-FERRY_MODEL := $(addprefix $(B)/core/,model/architectures.o model/gpu.o model/gpus.o model/kernel.o base/json_scan.o)
+FERRY_CORE_OBJ := $(addprefix $(B)/core/,model/architectures.o model/gpu.o model/gpus.o model/kernel.o base/json_scan.o)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
 REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
 SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
@@ -54,9 +54,9 @@ JUDGING := $(patsubst %.c,$(B)/%.o,$(CHECK_C)) $(patsubst %,$(B)/tests/grader/%.
 $(JUDGING): private CFLAGS += $(if $(SANITIZE),,-O2)
 
 tests: $(patsubst %.c,$(B)/%,$(REPLIES_C))
-$(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_MODEL) $(B)/stamp/link $(B)/stamp/grader
+$(B)/tests/grader/test_replies: $(REPLIES_OBJ) $(FERRY_CORE_OBJ) $(B)/stamp/link $(B)/stamp/grader
 	$(call say,LINK,$@)
-	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_MODEL) -lcmocka -lm
+	$(Q)$(CC) -o $@ $(LDFLAGS) -Wl,--wrap=message_find,--wrap=expect_array,--wrap=expect_number $(REPLIES_OBJ) $(FERRY_CORE_OBJ) -lcmocka -lm
 
 tests: $(B)/tests/core/tool/test_scale $(B)/tests/core/tool/test_json $(B)/tests/grader/test_forbidden $(B)/tests/grader/test_child
 $(B)/tests/core/tool/test_scale: $(SCALE_OBJ)

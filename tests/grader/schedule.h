@@ -12,7 +12,7 @@ typedef struct Schedule {
   CaseSchedule is;
   const char *says; // for the report: "with the blocks run in descending order"; NULL: as it comes
   const char
-      *settings[SCHEDULE_SETTINGS]; // "FERRY_SIM_BLOCKS=descending"; behind "=random:" and "=seed:" the seed is put
+      *settings[SCHEDULE_SETTINGS]; // "FERRY_SIM_BLOCKS=descending"; the seed is appended to "=random:" and "=seed:"
 } Schedule;
 
 typedef struct ScheduleList {

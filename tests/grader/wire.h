@@ -86,7 +86,7 @@ typedef struct Counts {
 } Counts;
 
 typedef enum LedgerKind {
-  LEDGER_BEGIN, // counting begins, with the request's nonce; a second one begins anew
+  LEDGER_BEGIN, // counting begins, with the request's nonce; a second one starts again
   LEDGER_END,
   LEDGER_HOST_TO_DEVICE,
   LEDGER_DEVICE_TO_HOST,

@@ -15,46 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARGUMENTS = 96 };
 // cuda_runtime.h, which nvcc includes first, precompiled by make with INSPECT_FLAGS. If another compiler made it, g++ ignores it and
 // takes the header itself.
 #define PRECOMPILED_HEADER CONFIG_PRECOMPILED "/inspected.h"
 
-typedef struct Command {
-  const char *argv[ARGUMENTS];
-  char text[8192];
-  size_t used;
-  int count;
-} Command;
-
-static void words(Command *c, const char *list) {
-  while (*list) {
-    size_t length = strcspn(list, " ");
-    if (length && (c->count == ARGUMENTS - 1 || c->used + length + 1 > sizeof c->text))
-      fatal_error("a command line is too long");
-    if (length) {
-      c->argv[c->count++] = memcpy(c->text + c->used, list, length);
-      c->text[c->used + length] = '\0';
-      c->used += length + 1;
-    }
-    list += length + (list[length] == ' ');
-  }
-}
-
-static void word(Command *c, const char *before, const char *value) {
-  int length = snprintf(c->text + c->used, sizeof c->text - c->used, "%s%s", before, value);
-  if (c->count == ARGUMENTS - 1 || (size_t)length + 1 > sizeof c->text - c->used)
-    fatal_error("a command line is too long");
-  c->argv[c->count++] = c->text + c->used;
-  c->used += (size_t)length + 1;
-}
-
 // ---- processes -----------------------------------------------------------------------------------------------------------
 
-static bool tool(const Command *c, const InspectBuild *b, const char *does) {
-  int status = run_tool(c->argv, b->folder, NULL, NULL, NULL);
+static bool tool(const Words *c, const InspectBuild *b, const char *does) {
+  int status = run_tool(c->items, b->folder, NULL, NULL, NULL);
   if (status == 127)
-    fprintf(stderr, "ferry inspect: %s is not installed. ./ferry doctor says how to install it.\n", c->argv[0]);
+    fprintf(stderr, "ferry inspect: %s is not installed. ./ferry doctor says how to install it.\n", c->items[0]);
   else if (status != 0)
     fprintf(stderr, "ferry inspect: %s failed: see the messages above\n", does);
   return status == 0;
@@ -118,81 +88,82 @@ static const char *splitting(const InspectOptions *o, const Unit *u) {
 }
 
 static bool translate_source(const InspectJob *j, const Unit *u) {
-  Command c = {0};
+  Words c = {0};
   char to[PATH_MAX];
   path_of(to, &j->build, u, ".cpp");
-  word(&c, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&c, "--gcc");
-  words(&c, splitting(&j->options, u));
-  word(&c, "", u->source);
-  word(&c, "", to);
+  words_add(&c, CONFIG_ROOT "/build/cu2cpp");
+  words_split(&c, "--gcc");
+  words_split(&c, splitting(&j->options, u));
+  words_add(&c, u->source);
+  words_add(&c, to);
   return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
 }
 
 static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool apart) {
-  Command first = {0}, second = {0};
+  Words first = {0}, second = {0};
   char cccl[PATH_MAX];
-  words(&first, flags_of(u));
-  words(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  words(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
+  words_split(&first, flags_of(u));
+  words_split(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  words_split(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
   if (nvcc_find_cccl(cccl, sizeof cccl))
-    word(&first, "-isystem", cccl);
-  words(&first, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
-  words(&first, NVCC_MACROS " -x c++ -E -o");
-  word(&first, "", numbered("kernels", u, ".ii"));
-  word(&first, "", u->source);
-  word(&second, "", CONFIG_ROOT "/build/cu2cpp");
-  words(&second, "--gcc --program");
-  words(&second, splitting(&j->options, u));
-  word(&second, "", numbered("kernels", u, ".ii"));
-  word(&second, "", numbered("kernels", u, ".cpp"));
+    words_addf(&first, "-isystem%s", cccl);
+  words_split(&first, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
+  words_split(&first, NVCC_MACROS " -x c++ -E -o");
+  words_add(&first, numbered("kernels", u, ".ii"));
+  words_add(&first, u->source);
+  words_add(&second, CONFIG_ROOT "/build/cu2cpp");
+  words_split(&second, "--gcc --program");
+  words_split(&second, splitting(&j->options, u));
+  words_add(&second, numbered("kernels", u, ".ii"));
+  words_add(&second, numbered("kernels", u, ".cpp"));
   return tool(&first, &j->build, "the preprocessor") &&
          tool(&second, &j->build, "the translation of kernel launches (cu2cpp)");
 }
 
-static void compile_source_flags(Command *c, const InspectJob *j, const Unit *u, bool apart) {
+static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, bool apart) {
   char folder[PATH_MAX];
   snprintf(folder, sizeof folder, "%s", u->source);
   *strrchr(folder, '/') = '\0';
-  words(c, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  words(c, nvcc_file_looks_through_casts(u->source) ? "-fno-strict-aliasing" : "");
-  word(c, "-I", CONFIG_ROOT "/build/sim/core");
-  word(c, "-I", CONFIG_ROOT "/core/sim/include");
-  word(c, "-I", CONFIG_ROOT "/core");
-  word(c, "-I", CONFIG_ROOT "/build/include");
-  word(c, "", "-iquote");
-  word(c, "", folder);
-  words(c, CONFIG_INCLUDES);
+  words_split(c, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  words_split(c, nvcc_file_looks_through_casts(u->source) ? "-fno-strict-aliasing" : "");
+  words_add(c, "-I" CONFIG_ROOT "/build/sim/core");
+  words_add(c, "-I" CONFIG_ROOT "/core/sim/include");
+  words_add(c, "-I" CONFIG_ROOT "/core");
+  words_add(c, "-I" CONFIG_ROOT "/build/include");
+  words_add(c, "-iquote");
+  words_add(c, folder);
+  words_split(c, CONFIG_INCLUDES);
   const bool precompiled = !apart && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
-  words(c, precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
-  words(c, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
+  words_split(c,
+              precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
+  words_split(c, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
 }
 
-static void compile_preprocessed_flags(Command *c, const InspectJob *j, const Unit *u) {
+static void compile_preprocessed_flags(Words *c, const InspectJob *j, const Unit *u) {
   char preprocessed[PATH_MAX];
   path_of(preprocessed, &j->build, u, ".ii");
-  words(c, "-fpreprocessed");
-  words(c, nvcc_file_looks_through_casts(preprocessed) ? "-fno-strict-aliasing" : "");
+  words_split(c, "-fpreprocessed");
+  words_split(c, nvcc_file_looks_through_casts(preprocessed) ? "-fno-strict-aliasing" : "");
 }
 
 // To assembly. The compiler's messages go to the file `messages`; NULL: they are shown.
 static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *messages) {
-  Command c = {0};
+  Words c = {0};
   char translated[PATH_MAX];
   if (a.preprocessed && !preprocess_and_translate(j, u, a.apart))
     return false;
-  words(&c, flags_of(u));
+  words_split(&c, flags_of(u));
   if (a.preprocessed)
     compile_preprocessed_flags(&c, j, u);
   else
     compile_source_flags(&c, j, u, a.apart);
-  word(&c, "", "-S");
-  word(&c, "", numbered("kernels", u, ".cpp"));
-  word(&c, "", "-o");
-  word(&c, "", numbered("kernels", u, ".s"));
+  words_add(&c, "-S");
+  words_add(&c, numbered("kernels", u, ".cpp"));
+  words_add(&c, "-o");
+  words_add(&c, numbered("kernels", u, ".s"));
   path_of(translated, &j->build, u, ".cpp");
-  nvcc_keep_errors(translated, c.argv);
-  return messages ? run_tool(c.argv, j->build.folder, NULL, NULL, messages) == 0
+  nvcc_keep_errors(translated, c.items);
+  return messages ? run_tool(c.items, j->build.folder, NULL, NULL, messages) == 0
                   : tool(&c, &j->build, "the compilation");
 }
 
@@ -238,21 +209,21 @@ static bool rewrite_assembly(InspectJob *j, const Unit *u) {
 }
 
 static bool assemble(InspectJob *j, const Unit *u) {
-  Command c = {0};
-  words(&c, "g++ -c");
-  word(&c, "", numbered("kernels", u, ".padded.s"));
-  word(&c, "", "-o");
-  word(&c, "", numbered("kernels", u, ".o"));
+  Words c = {0};
+  words_split(&c, "g++ -c");
+  words_add(&c, numbered("kernels", u, ".padded.s"));
+  words_add(&c, "-o");
+  words_add(&c, numbered("kernels", u, ".o"));
   return tool(&c, &j->build, "the assembler");
 }
 
 // memcpy and its like become the inspector's. Of two versions, only the uninstrumented one runs constructors.
 static bool redirect_copies(InspectJob *j, const Unit *u) {
-  Command c = {0};
-  words(&c, "objcopy " INSPECT_COPIES);
+  Words c = {0};
+  words_split(&c, "objcopy " INSPECT_COPIES);
   if (j->build.dual)
-    words(&c, "--remove-section=.init_array* --remove-section=.rela.init_array*");
-  word(&c, "", numbered("kernels", u, ".o"));
+    words_split(&c, "--remove-section=.init_array* --remove-section=.rela.init_array*");
+  words_add(&c, numbered("kernels", u, ".o"));
   return tool(&c, &j->build, "objcopy");
 }
 
@@ -269,18 +240,18 @@ static bool (*const file_stages[])(InspectJob *, const Unit *) = {
 static bool link_program(const InspectJob *j) {
   const InspectBuild *b = &j->build;
   char messages[300];
-  Command c = {0};
-  word(&c, "", CONFIG_CXX);
-  words(&c, CONFIG_LINKER " -o program");
+  Words c = {0};
+  words_add(&c, CONFIG_CXX);
+  words_split(&c, CONFIG_LINKER " -o program");
   for (int n = 0; n <= j->options.with_count; n++)
-    word(&c, "", numbered("kernels", &(Unit){.number = n}, ".o"));
+    words_add(&c, numbered("kernels", &(Unit){.number = n}, ".o"));
   if (b->dual)
-    word(&c, "", numbered("kernels", &(Unit){.number = UNINSTRUMENTED}, ".s"));
-  word(&c, "-Wl,--whole-archive,", INSPECT_LIBRARY ",--no-whole-archive");
-  word(&c, "", CONFIG_LIBRARY);
-  words(&c, CONFIG_LINK);
+    words_add(&c, numbered("kernels", &(Unit){.number = UNINSTRUMENTED}, ".s"));
+  words_add(&c, "-Wl,--whole-archive," INSPECT_LIBRARY ",--no-whole-archive");
+  words_add(&c, CONFIG_LIBRARY);
+  words_split(&c, CONFIG_LINK);
   snprintf(messages, sizeof messages, "%s/messages", b->folder);
-  return b->dual ? run_tool(c.argv, b->folder, NULL, NULL, messages) == 0
+  return b->dual ? run_tool(c.items, b->folder, NULL, NULL, messages) == 0
                  : tool(&c, b, "linking (--with FILE.cu adds a file)");
 }
 
@@ -322,14 +293,14 @@ bool inspect_build_program(InspectJob *j) {
 }
 
 bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
-  Command c = {0};
+  Words c = {0};
   if (!*CONFIG_NVCC)
     return false;
-  word(&c, "", CONFIG_NVCC);
-  words(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
-  word(&c, "-I", CONFIG_ROOT "/core");
-  word(&c, "", j->build.source);
-  return run_tool(c.argv, j->build.folder, NULL, NULL, out) == 0;
+  words_add(&c, CONFIG_NVCC);
+  words_split(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
+  words_add(&c, "-I" CONFIG_ROOT "/core");
+  words_add(&c, j->build.source);
+  return run_tool(c.items, j->build.folder, NULL, NULL, out) == 0;
 }
 
 const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, inspect_ask_ptxas};

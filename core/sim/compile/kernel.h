@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The work-item-loop compiler behind cu2cpp --split: tokens, and a kernel as statements and variables. Its stages, in order:
+// The work-item-loop compiler of cu2cpp --split: tokens, and a kernel as statements and variables. Its stages, in order:
 //   tokens.c                            reads the file and its includes
 //   parse.c, variables.c                statements, variables, names
 //   inline.c, inline_calls.c            inlining and A-normal form, where a call contains a barrier or a warp function

@@ -47,7 +47,7 @@ enum opened { NONE, TOGETHER, APART };
 // A configuration whose end has not been found yet, outside of brackets that stand in it.
 struct configuration {
   enum opened opened;
-  size_t end, third; // `>> >` with arguments behind it; 0: none so far
+  size_t end, third; // `>> >` followed by arguments; 0: none so far
 };
 
 // Where the first signs stand together, `>>>` ends the configuration if there is one.

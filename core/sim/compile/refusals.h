@@ -50,7 +50,7 @@
   X(REFUSED_EARLY_RETURN, "a return of some threads before a barrier of others") \
   X(REFUSED_TOO_MANY_CONDITIONS, "too many conditions before warp functions") \
   X(REFUSED_WARP_CHANGE, "a variable of all threads that every warp changes") \
-  X(REFUSED_WARP_CHANGE_NEEDED, "a variable that every warp changes, and that is needed behind a barrier") \
+  X(REFUSED_WARP_CHANGE_NEEDED, "a variable that every warp changes, and that is needed after a barrier") \
   /* Variables without a context array. */ \
   X(REFUSED_PARAMETER_CONTEXT, "a parameter that cannot be kept for each thread") \
   X(REFUSED_VARIABLE_CONTEXT, "a variable that cannot be kept for each thread") \

@@ -15,7 +15,7 @@ void sim_crash_tell_line(const void *pc);
 // Where the processor was, from a handler's third argument; NULL: it does not say.
 const void *sim_crash_pc(const void *context);
 
-// From now on addresses in place of lines, one row of SIM_CRASH_ADDRESSES and numbers: another process looks up their lines.
+// From now on addresses instead of lines, one row of SIM_CRASH_ADDRESSES and numbers: another process looks up their lines.
 void sim_crash_tell_addresses(void);
 #define SIM_CRASH_ADDRESSES "  at program +0x"
 

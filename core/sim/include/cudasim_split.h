@@ -35,7 +35,7 @@ extern __thread struct cudasim_blocks cudasim_coarsened CUDASIM_BUILT_IN(coarsen
 void cudasim_passed(const char *file, int line, int votes);
 // What loops tell that are looked at (core/inspect/runtime/loops.c).
 int cudasim_inspect_run_as_loop(unsigned int origin) __attribute__((nothrow));
-void cudasim_inspect_on_fibers(void); // the block begins anew, thread by thread
+void cudasim_inspect_on_fibers(void); // the block starts again, thread by thread
 int cudasim_inspect_backwards(void) __attribute__((nothrow));
 void cudasim_inspect_runs(int thread, unsigned int x, unsigned int y, unsigned int z) __attribute__((nothrow));
 void cudasim_inspect_rests(void) __attribute__((nothrow));

@@ -308,7 +308,7 @@ static ncclResult_t init_wait(struct ncclComm *comm) {
     here += atomic_load(&clique->wire->rank[r].pid) == (int)getpid();
   sim_nccl_lock();
   clique->local_count = here;
-  shm_unlink(clique->name); // nobody needs the name any more
+  shm_unlink(clique->name); // the name is no longer needed
   sim_nccl_unlock();
   return ncclSuccess;
 }

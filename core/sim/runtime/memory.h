@@ -34,7 +34,7 @@ const char *sim_pointer_fault(const void *address, int device);
 void sim_access_begin(void);
 void sim_access_end(void);
 void sim_access_settle(void); // when host code continues, or a worker is idle
-// Around host code that an operation calls: ends this thread's accesses for now. Pass the result to resume.
+// Around host code that an operation calls: ends this thread's accesses until resume, which takes the result.
 int sim_access_pause(void);
 void sim_access_resume(int paused);
 

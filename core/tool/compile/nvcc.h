@@ -3,6 +3,7 @@
 #ifndef TOOL_NVCC_H
 #define TOOL_NVCC_H
 
+#include "tool/compile/process.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,16 +12,6 @@
   "-DCUDASIM_PROGRAM -D__CUDACC__ -D__NVCC__ -D__CUDA_ARCH__=900 -D__CUDA_ARCH_LIST__=900 "                            \
   "-D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 -D__CUDACC_VER_BUILD__=0 -D__CUDACC_RDC__ "                      \
   "-D__CUDACC_EXTENDED_LAMBDA__ -D__CUDACC_RELAXED_CONSTEXPR__ -include cuda_runtime.h"
-
-typedef struct Words {
-  const char **items; // ends with a NULL
-  size_t count, room;
-} Words;
-
-// Both copy the text; it lives as long as the program.
-void words_add(Words *w, const char *word);
-void words_addf(Words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void words_add_all(Words *w, const Words *more);
 
 typedef enum NvccAction { NVCC_LINK, NVCC_COMPILE, NVCC_PREPROCESS, NVCC_DEPENDENCIES, NVCC_ARCHIVE } NvccAction;
 

@@ -72,15 +72,6 @@ static int execute(const Builder *b, const Words *command, const char *out, cons
   return status;
 }
 
-static void split(Words *w, const char *list) {
-  while (*list) {
-    size_t length = strcspn(list, " ");
-    if (length)
-      words_addf(w, "%.*s", (int)length, list);
-    list += length + (list[length] == ' ');
-  }
-}
-
 // A toolkit's headers among the compiler's own (/usr/local/include) do not fit the simulator's: without that folder, what the
 // simulator lacks is missing by its name. The compiler is asked for its folders only where that is so.
 static void find_system_folders(Builder *b) {
@@ -111,9 +102,9 @@ static void begin_command(const Builder *b, Words *w, bool cuda) {
   words_addf(w, "-std=%s", b->options->standard);
   words_add(w, b->options->optimize);
   if (cuda) // with lines, for what the simulator says of a kernel that hangs
-    split(w, "-g1 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
+    words_split(w, "-g1 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
   if (cuda && strstr(CONFIG_CXX, "clang") == NULL) // the loop over a block's threads; clang does so by itself
-    split(w, VECTORIZING_FLAGS);
+    words_split(w, VECTORIZING_FLAGS);
   words_add_all(w, &b->options->compiler);
 }
 
@@ -137,7 +128,7 @@ static void add_preprocessing(const Builder *b, Words *w, bool cuda) {
     words_add(w, "-DCUDASIM_HOST");
     return;
   }
-  split(w, NVCC_MACROS);
+  words_split(w, NVCC_MACROS);
   if (b->recursive)
     words_add(w, "-DCUDASIM_RECURSIVE");
 }
@@ -170,7 +161,7 @@ static int preprocess(const Builder *b, const char *source, const char *out) {
     words_add(&w, "-E");
   add_preprocessing(b, &w, cuda);
   if (cuda || b->options->language)
-    split(&w, "-x c++");
+    words_split(&w, "-x c++");
   words_add(&w, source);
   if (out) {
     words_add(&w, "-o");
@@ -212,7 +203,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   words_add(&w, b->options->shared ? "-ftls-model=initial-exec" : "-ftls-model=local-exec");
   if (nvcc_file_looks_through_casts(raw)) // costs the loops over threads that are vectorised otherwise
     words_add(&w, "-fno-strict-aliasing");
-  split(&w, "-fpreprocessed -c -o");
+  words_split(&w, "-fpreprocessed -c -o");
   words_add(&w, object);
   words_add(&w, converted);
   nvcc_keep_errors(converted, w.items);
@@ -254,7 +245,7 @@ static int compile_host(const Builder *b, const char *source, const char *object
   if (c)
     own.system = (Words){0}; // those are C++'s
   add_preprocessing(&own, &w, false);
-  split(&w, "-c -o");
+  words_split(&w, "-c -o");
   words_add(&w, object);
   words_add(&w, source);
   return execute(b, &w, NULL, NULL);
@@ -286,9 +277,9 @@ static int compile_each(const Builder *b) {
 static int link_all(const Builder *b) {
   Words w = {0};
   if (b->options->action == NVCC_ARCHIVE)
-    split(&w, "ar rcs");
+    words_split(&w, "ar rcs");
   else
-    split(&w, *CONFIG_CXX ? CONFIG_CXX " -o" : "g++ -o");
+    words_split(&w, *CONFIG_CXX ? CONFIG_CXX " -o" : "g++ -o");
   words_add(&w, b->options->output ? b->options->output : b->options->action == NVCC_ARCHIVE ? "a.a" : "a.out");
   for (size_t i = 0; i < b->options->inputs.count; i++) {
     const char *file = b->options->inputs.items[i];
@@ -309,7 +300,7 @@ static int link_all(const Builder *b) {
     words_add(&w, "-Wl,--as-needed");
     if (!b->options->shared)
       words_add(&w, b->places.archive);
-    split(&w, CONFIG_LINK);
+    words_split(&w, CONFIG_LINK);
   }
   return execute(b, &w, NULL, NULL);
 }

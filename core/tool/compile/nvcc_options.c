@@ -9,32 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void words_add(Words *w, const char *word) {
-  if (w->count + 1 >= w->room) {
-    w->room = w->room ? 2 * w->room : 32;
-    w->items = realloc(w->items, w->room * sizeof *w->items);
-  }
-  char *copy = strdup(word);
-  if (!w->items || !copy)
-    fatal_error("out of memory");
-  w->items[w->count++] = copy;
-  w->items[w->count] = NULL;
-}
-
-void words_addf(Words *w, const char *format, ...) {
-  char text[8192];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  words_add(w, text);
-}
-
-void words_add_all(Words *w, const Words *more) {
-  for (size_t i = 0; i < more->count; i++)
-    words_add(w, more->items[i]);
-}
-
 typedef enum Kind {
   PREPROCESSOR,  // for g++, as it stands
   PREPROCESSOR2, // the same, its value a word of its own

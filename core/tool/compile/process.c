@@ -1,11 +1,50 @@
 // SPDX-License-Identifier: MIT
 #include "tool/compile/process.h"
+#include "tool/print/usage.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+void words_add(Words *w, const char *word) {
+  if (w->count + 1 >= w->room) {
+    w->room = w->room ? 2 * w->room : 32;
+    w->items = realloc(w->items, w->room * sizeof *w->items);
+  }
+  char *copy = strdup(word);
+  if (!w->items || !copy)
+    fatal_error("out of memory");
+  w->items[w->count++] = copy;
+  w->items[w->count] = NULL;
+}
+
+void words_addf(Words *w, const char *format, ...) {
+  char text[8192];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  words_add(w, text);
+}
+
+void words_add_all(Words *w, const Words *more) {
+  for (size_t i = 0; i < more->count; i++)
+    words_add(w, more->items[i]);
+}
+
+void words_split(Words *w, const char *list) {
+  while (*list) {
+    size_t length = strcspn(list, " ");
+    if (length)
+      words_addf(w, "%.*s", (int)length, list);
+    list += length + (list[length] == ' ');
+  }
+}
 
 void redirect_to(const char *path, int flags, int to) {
   int fd = open(path, flags, 0600);

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Compilers and other tools as child processes.
+// Compilers and other tools as child processes: their command lines, and their runs.
 #ifndef TOOL_COMPILE_PROCESS_H
 #define TOOL_COMPILE_PROCESS_H
 
+#include <stddef.h>
 #include <sys/types.h>
+
+typedef struct Words {
+  const char **items; // ends with a NULL
+  size_t count, room;
+} Words;
+
+// Each copies the text, which lives as long as the program.
+void words_add(Words *w, const char *word);
+void words_addf(Words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void words_split(Words *w, const char *list); // the words between spaces
+void words_add_all(Words *w, const Words *more);
 
 // Runs argv in `folder` and waits. stdin is the file `in` or /dev/null; stdout and stderr go to the files `out` and `err`, or stay as
 // they are (NULL). Returns the exit status as a shell does; 126: it could not be started, 127: there is no such tool.

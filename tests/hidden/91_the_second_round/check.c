@@ -82,7 +82,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "91_the_second_round",
     .title = "The second round",
-    .after_pass = "A loop that uses shared memory again needs a barrier behind the reading as well.",
+    .after_pass = "A loop that uses shared memory again needs a barrier after the reads as well.",
     .kind = "kernel",
     .chapter = 29,
     .lesson = LESSON,
