@@ -48,11 +48,11 @@ static void check(Driver *d, cudaError_t error) {
 // A simulated device may have an inaccessible page on one side of each allocation, where even a read is an error. Then there is no
 // guard on that side, but for what makes the size a multiple of 16 bytes.
 static void choose_guards(Placed *p) {
-  const char *edge = getenv("FERRY_SIM_EDGE");
+  const char *page = getenv("FERRY_SIM_GUARD_PAGE");
   p->front = p->behind = GUARD_BYTES;
-  if (edge && strcmp(edge, "before") == 0)
+  if (page && strcmp(page, "before") == 0)
     p->front = 0;
-  if (edge && strcmp(edge, "behind") == 0)
+  if (page && strcmp(page, "after") == 0)
     p->behind = (16 - p->bytes % 16) % 16;
 }
 

@@ -16,24 +16,24 @@ static const Schedule once[] = {{SCHEDULE_IN_ORDER, NULL, {LAZY}}};
 #define ASKED "FERRY_SIM_POLLS=1048576"
 static const Schedule asked[] = {{SCHEDULE_IN_ORDER, NULL, {LAZY, ASKED}}};
 
-// FERRY_SIM_EDGE: on which side of an array even a read is an error.
+// FERRY_SIM_GUARD_PAGE: on which side of an array even a read is an error.
 static const Schedule kernel_schedules[] = {
-    {SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=before", "FERRY_SIM_POLLS=1000"}},
+    {SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_GUARD_PAGE=before", "FERRY_SIM_POLLS=1000"}},
     {SCHEDULE_THREADS_DOWN,
      "with the threads of each block begun in descending order",
-     {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_EDGE=behind"}},
+     {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_GUARD_PAGE=after"}},
     {SCHEDULE_WITHIN_BLOCKS,
      "with the threads of each block in random order, and what one writes to shared memory seen by the others after "
      "the "
      "next barrier",
-     {LAZY, "FERRY_SIM_ORDER=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=within"}},
+     {LAZY, "FERRY_SIM_ORDER=random:", "FERRY_SIM_GUARD_PAGE=after", "FERRY_SIM_STORE_BUFFER=shared"}},
     {SCHEDULE_BLOCKS_DOWN,
      "with the blocks run in descending order",
-     {LAZY, "FERRY_SIM_BLOCKS=descending", "FERRY_SIM_EDGE=before"}},
+     {LAZY, "FERRY_SIM_BLOCKS=descending", "FERRY_SIM_GUARD_PAGE=before"}},
     {SCHEDULE_BETWEEN_BLOCKS,
      "with the blocks side by side: what one writes the others see after a fence or when the kernel ends",
-     {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_EDGE=behind", "FERRY_SIM_WEAK=between"}},
-    {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=before", "FERRY_SIM_POLLS=1000", AGAIN}}};
+     {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_GUARD_PAGE=after", "FERRY_SIM_STORE_BUFFER=global"}},
+    {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_GUARD_PAGE=before", "FERRY_SIM_POLLS=1000", AGAIN}}};
 
 // Of work in streams. In the first nothing runs before somebody waits for it, which shows what came too late; the others show
 // what came too early.
@@ -48,15 +48,15 @@ static const Schedule kernel_schedules[] = {
   SCHEDULE_DELAYED, "with the streams side by side, and work that begins late now and then", {                         \
     "FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"                                                                 \
   }
-static const Schedule stream_schedules[] = {{SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=behind"}},
+static const Schedule stream_schedules[] = {{SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_GUARD_PAGE=after"}},
                                             {OTHERS_AHEAD},
                                             {DELAYED},
-                                            {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=behind", AGAIN}}};
+                                            {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_GUARD_PAGE=after", AGAIN}}};
 static const Schedule asked_stream_schedules[] = {
-    {SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_EDGE=behind", ASKED}},
+    {SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_GUARD_PAGE=after", ASKED}},
     {OTHERS_AHEAD},
     {DELAYED},
-    {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_EDGE=behind", ASKED, AGAIN}}};
+    {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_GUARD_PAGE=after", ASKED, AGAIN}}};
 
 const Schedule inspected_schedules[2] = {{SCHEDULE_IN_ORDER, NULL, {LAZY}},
                                          {SCHEDULE_THREADS_DOWN,

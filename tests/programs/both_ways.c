@@ -44,7 +44,7 @@ static size_t run(const char *split, const char *request, size_t length, char **
       close(pair[1]);
     unsetenv("FERRY_SIM_ORDER");
     unsetenv("FERRY_SIM_BLOCKS");
-    unsetenv("FERRY_SIM_WEAK");
+    unsetenv("FERRY_SIM_STORE_BUFFER");
     unsetenv("FERRY_SIM_DELAYS");
     unsetenv("FERRY_SIM_GPU");
     setenv("FERRY_SIM_SPLIT", split, 1);
