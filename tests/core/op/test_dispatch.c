@@ -2,6 +2,7 @@
 // The way of a call: which calls the observer sees, how versions count, what is prepared and what backward keeps, in which
 // order errors come, and what an error leaves behind.
 //
+// tsan
 // run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy FERRY_SIM_MEMORY_MB=64 -- cuda
 // run: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=threads FERRY_SIM_MEMORY_MB=64 -- cuda

@@ -110,7 +110,8 @@ static void test_refused(void **unused) {
   for (int i = 0; i < 257; i++)
     snprintf(keys + strlen(keys), 16, "%s\"k%d\": 0", i ? ",\n" : "", i);
   refuses(keys, strlen(keys), "line 257: expected an object of at most 256 keys");
-  refuses("{\"a\": 1,\n\"a\\u0062\": 2, \"ab\": 3}", 33, "line 2: expected a key once");
+  static const char repeated[] = "{\"a\": 1,\n\"a\\u0062\": 2, \"ab\": 3}";
+  refuses(repeated, strlen(repeated), "line 2: expected a key once");
   json_free(reads("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"));
 }
 
