@@ -140,7 +140,7 @@ static void print_table(const Exercise *e) {
   printf("%s%s%s\n", style(BOLD), e->id, style(PLAIN));
   term_paragraph(stdout, "  ", 2, title);
   if (b.count == 0) {
-    printf("  no try has passed yet: ./ferry run %.2s\n\n", e->id);
+    printf("  no try has passed yet: ./ferry run %s\n\n", exercise_number(e));
     return;
   }
   printf("\n  %s%-10s %-16s %8s %6s  %-5s  %s%s\n", style(BOLD), "try", "when", "time", "faster", "stars", "limited by",

@@ -132,7 +132,7 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
 static void say_passed(const Verdict *v, const RunOptions *o) {
   term_paragraph(stdout, "\n  learned ", 10, o->exercise->after_pass);
   reference_print_beside(v);
-  printf("\n  compare ./ferry diff %.2s      yours beside another answer\n", o->exercise->id);
+  printf("\n  compare ./ferry diff %s      yours beside another answer\n", exercise_number(o->exercise));
 }
 
 static const TestVerdict *scored_test(const Verdict *v) {
@@ -145,7 +145,7 @@ static const TestVerdict *scored_test(const Verdict *v) {
 // An open exercise: is it faster than all before? Once it has passed nothing but that is of interest.
 static void say_score(const Verdict *v, bool kept) {
   const TestVerdict *t = scored_test(v);
-  if (!t)
+  if (!t || v->status != STATUS_PASS) // what is wrong has no stars
     return;
   score_print(t->test->scored, &t->score);
   if (!kept)
@@ -161,7 +161,7 @@ static void say_score(const Verdict *v, bool kept) {
 static void say_next(void) {
   const Exercise *e = progress_current();
   if (e)
-    printf("  go on   ./ferry next         %.2s, %s (lesson %d)\n", e->id, e->title, e->chapter);
+    printf("  go on   ./ferry next         %s, %s (lesson %d)\n", exercise_number(e), e->title, e->chapter);
   else
     printf("  All exercises have passed.\n");
 }
@@ -173,7 +173,7 @@ static void say_how_to_go_on(const RunOptions *o) {
   if (work_is_untouched(o->exercise))
     printf("  The file is as it was handed out; the task is at its top.\n");
   printf("  edit    %s\n", file);
-  printf("  a hint  ./ferry hint %.2s\n", o->exercise->id);
+  printf("  a hint  ./ferry hint %s\n", exercise_number(o->exercise));
 }
 
 static int exit_status(const Verdict *v) {
@@ -187,6 +187,7 @@ static int print_one(const RunOptions *o, Answer *a, const JudgeOptions *options
   judge_built(&v, a, options);
   printf("with FERRY_SIM_DEVICES=%d:\n", options->devices);
   verdict_print(&v, o->file, o->all);
+  verdict_print_stars(&v);
   say_score(&v, false);
   printf("\n");
   const int status = exit_status(&v);
@@ -221,12 +222,14 @@ int judge_once(const RunOptions *o, const char *own_file) {
                           .first = o->first,
                           .devices = wanted_devices(),
                           .hurry = !o->all,
+                          .symptoms = o->file == own_file && o->exercise->bug && work_is_untouched(o->exercise),
                           .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN)};
   if (o->devices || o->times)
     return run_on_each(o, &options);
   bool own = o->file == own_file;
   judge_answer(&v, o->exercise, o->file, &options);
   verdict_print(&v, o->file, o->all);
+  verdict_print_stars(&v);
   say_score(&v, v.status == STATUS_PASS && own && !o->test);
   if (o->test && v.test_count == 0)
     fprintf(stderr, "ferry run: %s has no test \"%s\"\n", o->exercise->id, o->test);

@@ -43,8 +43,8 @@ static int allowed(const char *command, int argc, char **argv, const Exercise **
     return EXIT_USAGE;
   if (spoil || progress_of(*e).passed)
     return EXIT_PASS;
-  printf("%s has not passed yet. ./ferry hint %.2s helps;\n./ferry %s %.2s --spoil shows it all the same.\n", (*e)->id,
-         (*e)->id, command, (*e)->id);
+  printf("%s has not passed yet. ./ferry hint %s helps;\n./ferry %s %s --spoil shows it all the same.\n", (*e)->id,
+         exercise_number(*e), command, exercise_number(*e));
   return EXIT_ANSWER;
 }
 

@@ -112,8 +112,9 @@ bool work_is_untouched(const Exercise *e); // the learner's file is the stub sti
 // Simulated devices (FERRY_SIM_DEVICES, 2), and whether a real GPU takes part (FERRY_CUDA, as for the library).
 int wanted_devices(void);
 
-// Every test a row; the report of the first that failed (all: of all), and how many passed. Then, as the last line, what it is.
+// The decisive line first, then the report of the first test that failed (all: a row for each test, and each report).
 void verdict_print(const Verdict *v, const char *file, bool all);
+void verdict_print_stars(const Verdict *v); // of a pass: a line for each star, and why it is missing
 void verdict_print_end(const Verdict *v);
 // reference.c: a table of what was counted in the tests, yours and the solution's; nothing where nothing is known of the solution.
 void reference_print_beside(const Verdict *yours);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A verdict on the terminal: a row for each test, one that failed told in full, what was counted, and at last what it is.
 #include "tool/commands.h"
+#include "tool/print/lesson.h"
 #include "tool/print/plain.h"
 #include "tool/print/term.h"
 #include <stdio.h>
@@ -10,9 +11,7 @@
 const char *verdict_words(const Verdict *v) {
   if (v->status == STATUS_PASS && v->real_gpu)
     return "passed on NVIDIA hardware";
-  if (v->status == STATUS_PASS)
-    return "passed on the simulator; not verified on a GPU";
-  return status_name(v->status);
+  return v->status == STATUS_PASS ? "passed" : status_name(v->status);
 }
 
 static bool is_bad(const TestVerdict *t) {
@@ -21,20 +20,21 @@ static bool is_bad(const TestVerdict *t) {
 
 static void print_row(const TestVerdict *t) {
   bool pass = t->status == STATUS_PASS;
-  const char *colour = style(pass ? GREEN : is_bad(t) ? RED : YELLOW);
+  const char *color = style(pass ? GREEN : is_bad(t) ? RED : YELLOW);
   const char *why = t->status == STATUS_SKIPPED   ? " (it needs more devices)"
                     : t->status == STATUS_NOT_RUN ? " (after a timeout; --all runs it)"
                                                   : "";
-  printf("  %s%-13s%s %s%s\n", colour, pass ? "ok" : status_name(t->status), style(PLAIN), t->test->name, why);
+  printf("  %s%-13s%s %s%s\n", color, pass ? "ok" : status_name(t->status), style(PLAIN), t->test->name, why);
 }
 
-// Maps of elements and quoted source are as wide as they are: only what is prose goes to the next line.
+// Maps of elements and quoted source are as wide as they are: only prose is wrapped.
 static void print_report(const Verdict *v, const TestVerdict *t) {
   int number = (int)(t - v->tests) + 1;
-  printf("\n%s%s%s: %s\n", style(BOLD), t->test->name, style(PLAIN), status_name(t->status));
+  printf("\n%stest \"%s\"%s: %s\n", style(BOLD), t->test->name, style(PLAIN), status_name(t->status));
   if (t->report)
     term_wrap(stdout, t->report, 2);
-  printf("  again: ./ferry run %.2s --replay %d.%llx\n", v->exercise->id, number, (unsigned long long)t->seed);
+  printf("  again: ./ferry run %s --replay %d.%llx\n", exercise_number(v->exercise), number,
+         (unsigned long long)t->seed);
 }
 
 static void print_compiler(const char *title, const char *text) {
@@ -42,56 +42,116 @@ static void print_compiler(const char *title, const char *text) {
   term_wrap(stdout, text, 2);
 }
 
-static void print_counts(const Verdict *v) {
-  if (v->skipped > 0)
-    term_paragraph(stdout, "", 0,
-                   "Tests were left out: there are not devices enough. FERRY_CUDA=sim runs them on simulated ones");
-  printf("%d of %d tests passed in %.1f s\n", v->passed, v->test_count - v->skipped, v->seconds);
+static int count_bad(const Verdict *v) {
+  int bad = 0;
+  for (int i = 0; i < v->test_count; i++)
+    bad += is_bad(&v->tests[i]);
+  return bad;
 }
 
-// The first that failed of those whose mistake is known, since that says more; or the first.
+// The first that failed: those after it may fail because of it.
 static int test_to_show(const Verdict *v) {
-  int first = -1;
-  for (int i = 0; i < v->test_count; i++) {
-    if (is_bad(&v->tests[i]) && v->tests[i].mistake)
+  for (int i = 0; i < v->test_count; i++)
+    if (is_bad(&v->tests[i]))
       return i;
-    first = first < 0 && is_bad(&v->tests[i]) ? i : first;
+  return -1;
+}
+
+// "25.1 Inclusive scan: work/25_1_scan.cu"
+static void print_title(const Verdict *v, const char *file) {
+  char *plain = plain_line(file, strlen(file)); // a learner may have chosen its name
+  char title[256];
+  snprintf(title, sizeof title, "%s %s  ", exercise_number(v->exercise), v->exercise->title);
+  const int columns = term_columns(title, strlen(title));
+  printf("%s%s%s", style(BOLD), title, style(PLAIN));
+  term_paragraph(stdout, "", columns, plain ? plain : "");
+  free(plain);
+}
+
+// The line that decides: "3 of 7 tests fail: out[256]: expected 2076, got 12".
+static void print_decision(const Verdict *v) {
+  const int bad = count_bad(v), run = v->test_count - v->skipped, shown = test_to_show(v);
+  char text[512];
+  if (v->skipped > 0)
+    term_paragraph(stdout, "", 0,
+                   "Some tests were skipped: not enough devices. FERRY_CUDA=sim runs them on simulated ones");
+  if (bad == 0) {
+    printf("%s%s%d of %d tests passed%s in %.1f s\n", style(GREEN), v->passed == run ? "✓ " : "", v->passed, run,
+           style(PLAIN), v->seconds);
+    return;
   }
-  return first;
+  snprintf(text, sizeof text, "✗ %d of %d tests fail: %s", bad, run, v->tests[shown].headline);
+  printf("%s%s", style(RED), style(BOLD));
+  term_wrap(stdout, text, 2);
+  printf("%s", style(PLAIN));
+}
+
+static void print_others(const Verdict *v, int shown) {
+  char text[1024] = "";
+  size_t used = 0;
+  for (int i = 0; i < v->test_count && used < sizeof text; i++)
+    if (is_bad(&v->tests[i]) && i != shown)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s\"%s\"", used ? ", " : "", v->tests[i].test->name);
+  if (!used)
+    return;
+  printf("\n");
+  term_paragraph(stdout, "  also failing: ", 16, text);
+  printf("  (--all shows %s)\n", count_bad(v) == 2 ? "it" : "them");
 }
 
 void verdict_print(const Verdict *v, const char *file, bool all) {
-  char *plain = plain_line(file, strlen(file)); // a learner may have chosen its name
-  const int to_show = test_to_show(v);
+  const int shown = test_to_show(v);
   bool built = v->status != STATUS_COMPILE_ERROR && v->status != STATUS_MISSING &&
                (v->status != STATUS_GRADER_ERROR || !v->report);
-  printf("%s%s%s  ", style(BOLD), v->exercise->id, style(PLAIN));
-  term_paragraph(stdout, "", (int)strlen(v->exercise->id) + 2, plain ? plain : "");
-  free(plain);
+  print_title(v, file);
   if (!built) {
-    printf("%s%s%s\n", style(RED), status_name(v->status), style(PLAIN));
+    printf("%s✗ %s%s\n", style(RED), status_name(v->status), style(PLAIN));
     if (v->report)
       term_wrap(stdout, v->report, 2);
-    printf("\n");
-    print_counts(v);
     return;
   }
-  for (int i = 0; i < v->test_count; i++)
+  print_decision(v);
+  for (int i = 0; all && i < v->test_count; i++)
     print_row(&v->tests[i]);
   for (int i = 0; i < v->test_count; i++)
-    if (is_bad(&v->tests[i]) && (all || i == to_show))
+    if (is_bad(&v->tests[i]) && (all || i == shown))
       print_report(v, &v->tests[i]);
+  if (!all && shown >= 0)
+    print_others(v, shown);
   if (v->report)
     term_wrap(stdout, v->report, 2);
   if (v->warning)
     print_compiler("the compiler warns", v->warning);
+}
+
+// ---- stars ---------------------------------------------------------------------------------------------------------------
+
+static void print_star(bool has, const char *is_for, const LostStar *lost) {
+  char read[256], text[1024];
+  printf("  %s%s%s ", style(YELLOW), has ? "★" : "☆", style(PLAIN));
+  term_paragraph(stdout, "", 4, is_for);
+  if (!lost)
+    return;
+  term_paragraph(stdout, "    ", 4, lost->finding);
+  snprintf(text, sizeof text, "%s: %s", lost->mistake->name, lost->mistake->says);
+  term_paragraph(stdout, "    ", 4, text);
+  lesson_command(lost->mistake->lesson, read, sizeof read);
+  printf("    read %s\n", read);
+}
+
+void verdict_print_stars(const Verdict *v) {
+  if (v->status != STATUS_PASS || v->exercise->open || verdict_most_stars(v->exercise) == 1)
+    return;
   printf("\n");
-  print_counts(v);
+  print_star(true, "correct", NULL);
+  for (int star = 0; star < EXTRA_STARS; star++)
+    if (v->exercise->stars[star].is_for)
+      print_star(!verdict_lost(v, star), v->exercise->stars[star].is_for, verdict_lost(v, star));
 }
 
 void verdict_print_end(const Verdict *v) {
   char text[256];
-  snprintf(text, sizeof text, "%s: %s", v->exercise->id, verdict_words(v));
+  snprintf(text, sizeof text, "%s %s: %s", v->status == STATUS_PASS ? "✓" : "✗", v->exercise->id, verdict_words(v));
   printf("%s%s", style(v->status == STATUS_PASS ? GREEN : RED), style(BOLD));
   term_wrap(stdout, text, 2);
   printf("%s", style(PLAIN));

@@ -11,11 +11,17 @@ enum { MAX_SUSPECTS = 96, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 409
 typedef struct Suspect {
   const char *name, *error; // a result or an error's text
   const Array *wrong;
-  bool holds;
+  bool holds, sure;
   const Mistake *mistake;
 } Suspect;
 
 struct Inspection;
+
+// Why an answer that passes does not have a star: the first reason. `finding` is empty where it has it.
+typedef struct LostStar {
+  char finding[512];
+  const Mistake *mistake;
+} LostStar;
 
 // What an answer of an open exercise has come to.
 typedef struct Score {
@@ -33,11 +39,14 @@ struct Case {
   Message request, reply;
   const struct Inspection *inspection; // of a test with `inspect`; NULL: nobody looked
   Score score;
+  LostStar lost[EXTRA_STARS];
+  bool symptoms; // findings without their remedies: JudgeOptions.symptoms
   bool replied;
   bool failed, error_expected;
   char finding[FINDING_BYTES]; // what did not hold, for the learner
   char map[FINDING_BYTES];     // where a 2-D result is wrong
   const Mistake *mistake;
+  bool likely; // the mistake was suspected of values, which other mistakes may give as well
   const Mistake
       *later; // of an expectation that failed after the first: named when no suspicion fits, and no values were wrong
   const Mistake *fallback; // named when no other is
@@ -59,7 +68,9 @@ bool case_counted(const Case *c); // there are counts in the reply
 
 void case_add_finding(Case *c); // after what did not hold, what the inspector found, if that has not been said
 
-void case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// False; true where `mistake` costs a star and not the pass.
+bool case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int star_of(const Exercise *e, const Mistake *mistake); // index in Exercise.stars; -1: it costs the pass
 
 // "x (33, 3) float32 on cuda:0, with gaps; n 5": what was asked, without its values.
 void case_describe(const Case *c, char *text, size_t bytes);

@@ -67,7 +67,17 @@ static inline bool test_is_inspected(const Test *test) {
   return test->inspect || test->scored;
 }
 
-enum { MAX_TESTS = 24, MAX_HINTS = 8, MAX_FUNCTIONS = 8 };
+enum { MAX_TESTS = 24, MAX_HINTS = 8, MAX_FUNCTIONS = 8, MAX_LOST_BY = 8 };
+
+// A pass is worth one star. Two more are for efficiency and style. An expectation that fails with a mistake in `lost_by` costs this
+// star and never the pass; the checks after it go on.
+typedef struct Star {
+  const char *is_for; // as the task's text says it: "coalesced: at most 1.5 x the ideal sectors"
+  const Mistake *lost_by[MAX_LOST_BY];
+} Star;
+enum { EXTRA_STARS = 2 };
+
+typedef enum Level { LEVEL_EASY, LEVEL_MEDIUM, LEVEL_HARD } Level;
 
 typedef struct Exercise {
   const char *id;                       // "NN_slug", the name of its files
@@ -76,6 +86,11 @@ typedef struct Exercise {
   const char *kind;                     // "write", "find the bug" or "kernel"
   int chapter;                          // whose lesson it belongs to
   const char *lesson;                   // "docs/03_tensor_moves.md#to-device"
+  Level level;
+  int minutes;             // that it takes somebody who has read the lesson
+  bool essential;          // a reader who is short of time does these
+  bool bug;                // handed out with a bug: until the file is changed, a verdict has the symptoms only
+  Star stars[EXTRA_STARS]; // the second and the third; none: a pass is all there is
   const char *hints[MAX_HINTS];         // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
   bool streams;                         // what it queues in streams is run in several ways: case_schedule
@@ -157,7 +172,8 @@ EventTrace event_trace(const Case *c);
 int64_t trace_count(const Case *c, TraceKind kind, int device); // entries of that kind; device -1: on any
 int64_t trace_unfinished(const Case *c);                        // what had not run when counting ended
 
-// Each returns whether it held. The first that does not is what the learner sees; none prints more than one element.
+// Each returns whether it held, or true where only a star is lost by it (Star). The first that fails is what the learner sees; none
+// prints more than one element.
 
 // dtype, shape and values: |got - want| <= tolerance * max(1, |want|), NaN equal to NaN. Guards around a kernel's output
 // and untouched (NaN) elements are checked too.
@@ -236,11 +252,13 @@ int64_t inspected_shared(const Case *c, bool asked);
 bool expect_error(Case *c, const char *text, const Mistake *mistake);
 
 // Known mistakes: named when the test fails and no failed expectation has named one. In `ask` or `judge`; the first that
-// fits is taken. suspect_array: expect_array has refused the result's values, and they are those of `wrong` (within 1e-5, whole numbers exactly),
-// dtype and all. suspect_that: say in `holds` all that is evidence of this mistake and of no other.
+// fits is taken. suspect_array: expect_array has refused the result's values, and they are those of `wrong` (within 1e-5, whole numbers
+// exactly), dtype and all. suspect_that: say in `holds` all that is evidence of this mistake. Both rest on values, so the report says
+// "this looks like". suspect_sure: the evidence excludes every other cause, a right answer's too.
 void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake);
 void suspect_error(Case *c, const char *text, const Mistake *mistake); // the error contains it
 void suspect_that(Case *c, bool holds, const Mistake *mistake);
+void suspect_sure(Case *c, bool holds, const Mistake *mistake);
 
 // A kernel exercise: grid x, y, z and block x, y, z of the i-th launch while it was counted, and of the last one that was refused
 // for its shape; NULL: there is none, or it was not recorded (a GPU does not tell).

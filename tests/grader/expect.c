@@ -14,18 +14,35 @@ static bool is_evident(const Case *c, const Mistake *mistake) {
   return mistake != &NO_KERNEL || (!refused_shape(c) && !*got_error(c));
 }
 
+int star_of(const Exercise *e, const Mistake *mistake) {
+  for (int star = 0; mistake && star < EXTRA_STARS; star++)
+    for (int i = 0; i < MAX_LOST_BY; i++)
+      if (e->stars[star].lost_by[i] == mistake)
+        return star;
+  return -1;
+}
+
 // The first that does not hold is said, and its mistake named. That of a later one may be no more than what follows from it.
-void case_fail(Case *c, const Mistake *mistake, const char *format, ...) {
+bool case_fail(Case *c, const Mistake *mistake, const char *format, ...) {
+  const int star = star_of(c->exercise, mistake);
+  const bool first = star >= 0 ? !c->lost[star].finding[0] : !c->failed;
+  va_list arguments;
+  va_start(arguments, format);
+  if (first && star >= 0)
+    vsnprintf(c->lost[star].finding, sizeof c->lost[star].finding, format, arguments);
+  else if (first)
+    vsnprintf(c->finding, sizeof c->finding, format, arguments);
+  va_end(arguments);
+  if (star >= 0) {
+    if (first)
+      c->lost[star].mistake = mistake;
+    return true;
+  }
   const Mistake **named = c->failed ? &c->later : &c->mistake;
   if (!*named && is_evident(c, mistake))
     *named = mistake;
-  if (c->failed)
-    return;
   c->failed = true;
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(c->finding, sizeof c->finding, format, arguments);
-  va_end(arguments);
+  return false;
 }
 
 static void index_text(const Array *a, int64_t flat, char *text, size_t bytes) {
@@ -216,29 +233,25 @@ bool expect_device(Case *c, const char *name, const char *device, const Mistake 
     return false;
   if (strcmp(got_device(c, name), device) == 0)
     return true;
-  case_fail(c, mistake, "%s: expected on %s, is on %s", name, device, got_device(c, name));
-  return false;
+  return case_fail(c, mistake, "%s: expected on %s, is on %s", name, device, got_device(c, name));
 }
 
 bool expect_at_most(Case *c, const char *what, int64_t have, int64_t most, const Mistake *mistake) {
   if (have <= most)
     return true;
-  case_fail(c, mistake, "%s: expected at most %lld, counted %lld", what, (long long)most, (long long)have);
-  return false;
+  return case_fail(c, mistake, "%s: expected at most %lld, counted %lld", what, (long long)most, (long long)have);
 }
 
 bool expect_at_least(Case *c, const char *what, int64_t have, int64_t least, const Mistake *mistake) {
   if (have >= least)
     return true;
-  case_fail(c, mistake, "%s: expected at least %lld, counted %lld", what, (long long)least, (long long)have);
-  return false;
+  return case_fail(c, mistake, "%s: expected at least %lld, counted %lld", what, (long long)least, (long long)have);
 }
 
 bool expect_exactly(Case *c, const char *what, int64_t have, int64_t want, const Mistake *mistake) {
   if (have == want)
     return true;
-  case_fail(c, mistake, "%s: expected %lld, counted %lld", what, (long long)want, (long long)have);
-  return false;
+  return case_fail(c, mistake, "%s: expected %lld, counted %lld", what, (long long)want, (long long)have);
 }
 
 bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format, ...) {
@@ -249,8 +262,7 @@ bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  case_fail(c, mistake, "%s", text);
-  return false;
+  return case_fail(c, mistake, "%s", text);
 }
 
 // So few bytes tell how to go on; where far more was given, nobody computed the result of them.
@@ -337,18 +349,18 @@ static bool is_too_large(const int64_t *block) {
 void suspect_faults(Case *c) {
   const char *error = got_error(c), *reads = strstr(error, ": it reads ");
   const int64_t *refused = refused_shape(c);
-  suspect_that(c, reads && !strstr(reads, "[-"), &READ_PAST);
-  suspect_that(c, reads && strstr(reads, "[-"), &READ_BEFORE);
+  suspect_sure(c, reads && !strstr(reads, "[-"), &READ_PAST);
+  suspect_sure(c, reads && strstr(reads, "[-"), &READ_BEFORE);
   suspect_error(c, ": it writes ", &PAST_THE_END);
   suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
   suspect_error(c, "is not a multiple of ", &MISALIGNED_VECTOR); // of an access's size
-  suspect_that(c, refused && is_too_large(refused + 3), &BLOCK_TOO_LARGE);
+  suspect_sure(c, refused && is_too_large(refused + 3), &BLOCK_TOO_LARGE);
 }
 
 // ---- known mistakes --------------------------------------------------------------------------------------------------
 
 static void suspect(Case *c, Suspect s) {
-  if (!is_evident(c, s.mistake))
+  if (!is_evident(c, s.mistake) || star_of(c->exercise, s.mistake) >= 0)
     return;
   if (c->suspect_count == MAX_SUSPECTS)
     fatal_error("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
@@ -360,12 +372,17 @@ void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake 
 }
 
 void suspect_error(Case *c, const char *text, const Mistake *mistake) {
-  suspect(c, (Suspect){.error = text, .mistake = mistake});
+  suspect(c, (Suspect){.error = text, .mistake = mistake, .sure = true});
 }
 
 void suspect_that(Case *c, bool holds, const Mistake *mistake) {
   if (holds)
-    suspect(c, (Suspect){.holds = true, .mistake = mistake});
+    suspect(c, (Suspect){.holds = true, .mistake = mistake, .sure = mistake == &NO_KERNEL});
+}
+
+void suspect_sure(Case *c, bool holds, const Mistake *mistake) {
+  if (holds)
+    suspect(c, (Suspect){.holds = true, .mistake = mistake, .sure = true});
 }
 
 static bool is_whole(FyDType dtype) {
@@ -476,8 +493,10 @@ void case_judge(Case *c) {
   if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
     suspect_faults(c); // behind what the check suspects itself
   for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
-    if (fits(c, &c->suspects[i]))
+    if (fits(c, &c->suspects[i])) {
       c->mistake = c->suspects[i].mistake;
+      c->likely = !c->suspects[i].sure;
+    }
   if (!*got_error(c) && (!c->failed || !c->mistake))
     judge_side_effects(c);
   if (c->failed && !c->mistake && c->refused_count == 0)

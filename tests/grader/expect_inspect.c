@@ -52,7 +52,7 @@ bool has_finding(const Case *c, const char *kind) {
 // An access that went astray meets others where it lands: a race is no evidence of its own then.
 void suspect_finding(Case *c, const char *kind, const Mistake *mistake) {
   const bool astray = has_finding(c, "bounds") || has_finding(c, "misaligned") || has_finding(c, "illegal");
-  suspect_that(c, has_finding(c, kind) && !(astray && strncmp(kind, "race", 4) == 0), mistake);
+  suspect_sure(c, has_finding(c, kind) && !(astray && strncmp(kind, "race", 4) == 0), mistake);
 }
 
 static const Mistake *mistake_of(const InspectFinding *f) {
@@ -83,9 +83,15 @@ static void quote(const Inspection *i, Spot spot, char *text, size_t bytes) {
     snprintf(text, bytes, "\n%4d  %s", spot.line, source);
 }
 
-static void say(const Inspection *i, const InspectFinding *f, char *text, size_t bytes) {
+static void say(const Case *c, const InspectFinding *f, char *text, size_t bytes) {
+  const Inspection *i = c->inspection;
   char first[300], second[300], lines[2][200] = {"", ""};
   bool two = f->second.file != NULL;
+  if (c->symptoms) {
+    snprintf(text, bytes, "the inspector reports an error in %.100s: ./ferry inspect shows it",
+             f->kernel >= 0 ? i->kernels[f->kernel].name : "the program");
+    return;
+  }
   quote(i, f->first, lines[0], sizeof lines[0]);
   if (two)
     quote(i, f->second, lines[1], sizeof lines[1]);
@@ -100,12 +106,12 @@ void case_add_finding(Case *c) {
   const InspectFinding *f = c->inspection ? inspection_finding(c->inspection, NULL) : NULL;
   if (!f)
     return;
-  say(c->inspection, f, text, sizeof text);
+  say(c, f, text, sizeof text);
   if (!c->fallback)
     c->fallback = mistake_of(f);
   size_t used = strlen(c->finding);
   if (!strstr(c->finding, text))
-    snprintf(c->finding + used, sizeof c->finding - used, "\nthe inspector found: %s", text);
+    snprintf(c->finding + used, sizeof c->finding - used, c->symptoms ? "\n%s" : "\nthe inspector found: %s", text);
 }
 
 // A kernel that was launched and not looked at would have no fault at all.
@@ -124,7 +130,7 @@ bool expect_no_finding(Case *c) {
   const InspectFinding *f = inspection_finding(c->inspection, NULL);
   if (!f)
     return was_seen(c);
-  say(c->inspection, f, text, sizeof text);
+  say(c, f, text, sizeof text);
   int others = inspection_errors(c->inspection) - 1;
   if (!c->fallback)
     c->fallback = mistake_of(f);
@@ -271,14 +277,14 @@ static bool any_global_access(const Inspection *i) {
 static void say_bound(char *text, size_t bytes, Inspected what, double value, double bound) {
   static const char *const of[] = {"sectors loaded from global memory per request",
                                    "sectors stored to global memory per request",
-                                   "passes over the banks of shared memory per request"};
+                                   "shared-memory wavefronts per request"};
   static const char *const number[] = {"atomic operations on global memory", "atomic operations on shared memory",
                                        "launches of kernels", "sectors loaded from global memory",
                                        "loads from shared memory"};
   if (what == ACTIVE_LANES)
-    snprintf(text, bytes, "lanes active: %.0f %%, expected at least %.0f %%", 100 * value, 100 * bound);
+    snprintf(text, bytes, "active lanes: %.0f %%, expected at least %.0f %%", 100 * value, 100 * bound);
   else if (is_share(what))
-    snprintf(text, bytes, "%s: %.3g times the fewest, expected at most %.3g times", of[what], value, bound);
+    snprintf(text, bytes, "%s: %.3g x the ideal, expected at most %.3g x", of[what], value, bound);
   else
     snprintf(text, bytes, "%s: expected at most %.0f, counted %.0f", number[what - GLOBAL_ATOMICS], bound, value);
 }
@@ -290,12 +296,10 @@ bool expect_inspected(Case *c, Inspected what, Where where, double bound, const 
   if (!was_seen(c))
     return false;
   if (where.kernel && isnan(worst_of(c->inspection, KERNEL_LAUNCHES, where).value)) {
-    case_fail(c, mistake, "no kernel %s was launched", where.kernel);
-    return false;
+    return case_fail(c, mistake, "no kernel %s was launched", where.kernel);
   }
   if (what <= STORED_SECTORS && counts(c)->launches > 0 && !any_global_access(c->inspection)) {
-    case_fail(c, mistake, "the inspector saw no access to global memory");
-    return false;
+    return case_fail(c, mistake, "the inspector saw no access to global memory");
   }
   Worst w = worst_of(c->inspection, what, where);
   if (isnan(w.value) || !is_worse(w.value, bound * (what == ACTIVE_LANES ? 1 - 1e-9 : 1 + 1e-9), what))
@@ -305,8 +309,7 @@ bool expect_inspected(Case *c, Inspected what, Where where, double bound, const 
     quote(c->inspection, w.line->spot, line, sizeof line);
     snprintf(at, sizeof at, "\nmost of all at %s", inspect_spot(c->inspection, w.line->spot, spot, sizeof spot));
   }
-  case_fail(c, mistake, "%s%s%.100s%s%s", text, w.kernel ? " in " : "", w.kernel ? w.kernel->name : "", at, line);
-  return false;
+  return case_fail(c, mistake, "%s%s%.100s%s%s", text, w.kernel ? " in " : "", w.kernel ? w.kernel->name : "", at, line);
 }
 
 bool expect_sectors(Case *c, double factor, const Mistake *mistake) {

@@ -4,6 +4,7 @@
 #include "registry.h"
 #include "judge_report.h"
 #include "judge_tests.h"
+#include "score.h"
 #include "case.h"
 #include "host_memory.h"
 #include "inspect/report/inspection.h"
@@ -158,11 +159,15 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
   case_judge(c);
   guard_check(c, "");
   const Mistake *of_schedule = c->inspection ? NULL : mistake_of_schedule(c);
-  if (of_schedule && c->failed && (!c->mistake || c->mistake == c->fallback))
+  if (of_schedule && c->failed && (!c->mistake || c->mistake == c->fallback)) {
     c->mistake = of_schedule; // what is left unwritten in this order alone was written too late
-  if (c->failed && c->schedule == SCHEDULE_AGAIN)
+    c->likely = false;
+  }
+  if (c->failed && c->schedule == SCHEDULE_AGAIN) {
     c->mistake =
         &FIRST_CALL_ALONE; // in all else it is the first pass, which was right: whatever fits the result, this is why
+    c->likely = false;
+  }
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;
   if (*status == STATUS_PASS && !c->inspection)
     keep_reply(r);
@@ -228,6 +233,7 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
   uint8_t *request = NULL;
   case_begin(c, e, v->test, v->seed, devices);
   c->schedule = schedule->is;
+  c->symptoms = v->symptoms;
   add_request(c, &request, &bytes);
   if (schedule->is == SCHEDULE_AGAIN)
     add_first_request(c, &request, &bytes);
@@ -249,9 +255,13 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->counted = case_counted(&run->c);
   v->counts = *counts(&run->c);
   v->score = run->c.score;
+  for (int star = 0; star < EXTRA_STARS; star++)
+    if (!v->lost[star].finding[0])
+      v->lost[star] = run->c.lost[star];
   v->status = run->status;
   v->starved = sandbox_starved(&run->r);
   v->mistake = mistake_of(&run->c, &run->r, v->status);
+  v->likely = v->mistake == run->c.mistake && run->c.likely;
   if (v->status != STATUS_PASS) {
     run->r.output = answer_name_lines(a, run->r.output);
     report_write(v, a, &run->c, &run->r, run->schedule);
@@ -337,6 +347,7 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   v->status = b->status == STATUS_GRADER_ERROR ? STATUS_GRADER_ERROR : STATUS_FAIL;
   v->starved = b->status == STATUS_COMPILE_ERROR && b->starved;
   free(v->report);
+  snprintf(v->headline, sizeof v->headline, "it does not compile for the inspector");
   if (asprintf(&v->report, "  compiled for the inspector, it came to this:\n%s", b->diagnostics ? b->diagnostics : "") <
       0)
     v->report = NULL;
@@ -395,6 +406,7 @@ static void run_tests(Verdict *v, Answer *a, const JudgeOptions *o) {
       continue;
     TestVerdict *t = &v->tests[v->test_count++];
     t->test = test;
+    t->symptoms = o->symptoms;
     t->seed = o->replay ? o->seed : hash_text(hash_text(o->seed, v->exercise->id), test->name);
   }
   judge_tests(v, a, o);
@@ -478,6 +490,32 @@ void verdict_free(Verdict *v) {
   for (int i = 0; i < v->test_count; i++)
     free(v->tests[i].report);
   *v = (Verdict){0};
+}
+
+int verdict_most_stars(const Exercise *e) {
+  int most = 1;
+  while (most <= EXTRA_STARS && e->stars[most - 1].is_for)
+    most++;
+  return e->open ? score_most_stars(exercise_scored(e)) : most;
+}
+
+const LostStar *verdict_lost(const Verdict *v, int star) {
+  for (int i = 0; v->exercise->stars[star].is_for && i < v->test_count; i++)
+    if (v->tests[i].lost[star].finding[0])
+      return &v->tests[i].lost[star];
+  return NULL;
+}
+
+int verdict_stars(const Verdict *v) {
+  int stars = 1;
+  if (v->status != STATUS_PASS || v->passed == 0)
+    return 0;
+  for (int i = 0; v->exercise->open && i < v->test_count; i++)
+    if (v->tests[i].score.seconds > 0)
+      return v->tests[i].score.stars;
+  for (int star = 0; star < EXTRA_STARS; star++)
+    stars += v->exercise->stars[star].is_for && !verdict_lost(v, star);
+  return stars;
 }
 
 double verdict_score(const Verdict *v) {

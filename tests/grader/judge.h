@@ -10,9 +10,13 @@ typedef struct TestVerdict {
   const Test *test;
   Status status;
   uint64_t seed;          // repeats it: --replay
+  char headline[160];     // of the report, in one line
   char *report;           // for the learner, several lines (malloc); NULL for a pass
-  const Mistake *mistake; // recognised, or NULL
+  const Mistake *mistake; // recognized, or NULL
+  bool likely;            // by values only: other mistakes may give them as well
+  LostStar lost[EXTRA_STARS];
   double seconds;
+  bool symptoms; // JudgeOptions.symptoms
   bool starved;  // it ended by its time limit, and had no processor for a part of that time
   Counts counts; // of the last run, if it was counted
   bool counted;
@@ -41,6 +45,7 @@ typedef struct JudgeOptions {
   bool first;       // no test is run after the first that fails
   int devices;      // simulated ones
   bool hurry;       // after a timeout the tests that are left are not run
+  bool symptoms;    // reports without the mistake and its remedy: of a file with a bug that nobody has changed yet
   int jobs;         // processes that run tests of one answer at the same time, where the sandbox lets them; 0 is 1
 } JudgeOptions;
 
@@ -56,5 +61,10 @@ bool verdict_starved(const Verdict *v, uint64_t *tests);
 void verdict_take_again(Verdict *v, Verdict *again);
 
 double verdict_score(const Verdict *v); // 0 to 1: passed of all that were run
+
+int verdict_most_stars(const Exercise *e); // 1 to 3, of a performance challenge up to MAX_STARS
+int verdict_stars(const Verdict *v);       // 0 where it did not pass
+// Why a pass does not have the second (0) or third (1) star; NULL: it has it, or there is none.
+const LostStar *verdict_lost(const Verdict *v, int star);
 
 #endif

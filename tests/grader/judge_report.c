@@ -73,21 +73,45 @@ static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status sta
     say(t, "  it ended by itself (exit status %d) before its result was asked for\n", r->status);
 }
 
-static void say_mistake(Text *t, const Mistake *m) {
+// Evidence that excludes every other cause has the mistake's name as a fact.
+static void say_mistake(Text *t, const TestVerdict *v) {
+  const Mistake *m = v->mistake;
   char read[256];
-  if (!m)
+  if (!m || v->symptoms)
     return;
-  say(t, "  known mistake: %s\n", m->name);
+  say(t, "  %s: %s\n", v->likely ? "this looks like" : "mistake", m->name);
   say_wrapped(t, m->says);
   lesson_command(m->lesson, read, sizeof read);
   say(t, "    read %s\n", read);
 }
 
+// Nothing is to be seen where all of it is wrong.
+static bool says_where(const char *map) {
+  return strpbrk(map, ".+") != NULL;
+}
+
 static void say_finding(Text *t, const Case *c) {
   say_indented(t, c->finding);
-  if (c->map[0]) {
+  if (says_where(c->map)) {
     say(t, "  where it is wrong (. right, # wrong, + some of both):\n");
     say_indented(t, c->map);
+  }
+}
+
+// Long output: its first lines and its last.
+static void say_output(Text *t, const char *output) {
+  enum { ENDS = 8 };
+  int lines = 0, line = 0;
+  for (const char *at = output; *at; at++)
+    lines += *at == '\n';
+  say(t, "  it printed:\n");
+  for (; *output; line++) {
+    const size_t length = strcspn(output, "\n");
+    if (line == ENDS && lines > 2 * ENDS)
+      say(t, "    ... %d more lines\n", lines - 2 * ENDS);
+    if (line < ENDS || line >= lines - ENDS)
+      say(t, "    %.*s\n", (int)length, output);
+    output += length + (output[length] == '\n');
   }
 }
 
@@ -99,27 +123,32 @@ char *report_shown(char *text) {
   return plain;
 }
 
+// The decisive line of a verdict: what came out, or how it ended.
+static void write_headline(TestVerdict *v, const Case *c, const char *end) {
+  const char *line = c->replied ? c->finding : end + strspn(end, " ");
+  snprintf(v->headline, sizeof v->headline, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
 void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Schedule *schedule) {
   Text t = {.at = calloc(1, REPORT_BYTES), .room = REPORT_BYTES};
   char asked[2048];
   if (!t.at)
     fatal_error("no memory for a report");
+  if (c->replied)
+    say_finding(&t, c);
+  else
+    say_end(&t, a, r, v->status);
+  write_headline(v, c, t.at);
   case_describe(c, asked, sizeof asked);
   if (*asked)
-    say(&t, "  given: %s\n", asked);
+    say(&t, "  input: %s\n", asked);
   if (schedule->is == SCHEDULE_AGAIN)
     say(&t, "  %s; the first time with the inputs of \"%s\"\n", schedule->says,
         schedule_first_test(c->exercise, c->test)->name);
   else if (schedule->says)
     say(&t, "  %s\n", schedule->says);
-  if (c->replied)
-    say_finding(&t, c);
-  else
-    say_end(&t, a, r, v->status);
-  say_mistake(&t, v->mistake);
-  if (r->output && *r->output) {
-    say(&t, "  it printed:\n");
-    say_indented(&t, r->output);
-  }
+  say_mistake(&t, v);
+  if (r->output && *r->output)
+    say_output(&t, r->output);
   v->report = report_shown(t.at);
 }

@@ -101,6 +101,7 @@ static void miss_tests(Verdict *v, Board *b) {
   for (int i = 0; i < v->test_count; i++)
     if (v->tests[i].status == STATUS_NOT_RUN && atomic_load(&b->taken[i])) {
       v->tests[i].status = STATUS_GRADER_ERROR;
+      snprintf(v->tests[i].headline, sizeof v->tests[i].headline, "the grader broke off while it judged this test");
       v->tests[i].report = strdup("  the grader broke off while it judged this test\n");
     }
 }
@@ -110,7 +111,7 @@ static void drop_behind(Verdict *v, int last) {
   for (int i = last + 1; i < v->test_count; i++) {
     TestVerdict *t = &v->tests[i];
     free(t->report);
-    *t = (TestVerdict){.test = t->test, .seed = t->seed};
+    *t = (TestVerdict){.test = t->test, .seed = t->seed, .symptoms = t->symptoms};
   }
 }
 
@@ -122,7 +123,7 @@ static int judge_starved(Verdict *v, Answer *a, const JudgeOptions *o) {
     const bool again = t->starved || t->status == STATUS_NOT_RUN;
     if (again) {
       free(t->report);
-      *t = (TestVerdict){.test = t->test, .seed = t->seed};
+      *t = (TestVerdict){.test = t->test, .seed = t->seed, .symptoms = t->symptoms};
       judge_test(t, a, v->exercise, o);
     }
     if (t->status == STATUS_TIMEOUT && (again || o->hurry))

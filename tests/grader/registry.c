@@ -55,6 +55,18 @@ const Exercise *exercise_find(const char *name) {
   return found;
 }
 
+const char *exercise_number(const Exercise *e) {
+  static char numbers[4][16];
+  static int last;
+  char *number = numbers[last = (last + 1) % 4];
+  int lesson = 0, order = 0;
+  if (sscanf(e->id, "%d_%d_", &lesson, &order) == 2)
+    snprintf(number, sizeof numbers[0], "%d.%d", lesson, order);
+  else
+    snprintf(number, sizeof numbers[0], "%d", lesson);
+  return number;
+}
+
 const char *exercise_extension(const Exercise *e) {
   return strcmp(e->kind, "kernel") == 0 ? "cu" : "c";
 }

@@ -9,6 +9,7 @@
 int exercise_count(void);
 const Exercise *exercise_at(int i);
 const Exercise *exercise_find(const char *name); // by id, its number, or what is left of the id when unique; else NULL
+const char *exercise_number(const Exercise *e);  // "25.1": the first exercise of lesson 25; valid until the fourth call after
 const char *exercise_extension(const Exercise *e); // "c" or "cu"
 
 #endif

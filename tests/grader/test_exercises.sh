@@ -108,11 +108,26 @@ wrong_score() { # EXERCISE FILE REPORT
   fi
 }
 
+# The mistakes that a report names, as facts or as likely.
+names_in() { # REPORT
+  sed -nE 's@^  (mistake|this looks like): @@p' "$1"
+}
+
+# A right answer may say in its first line which star it does not have, "// missing star: MISTAKE".
+wrong_star() { # FILE REPORT
+  local missing
+  missing=$(sed -n '1s@^// missing star: @@p' "$1")
+  [ -z "$missing" ] || tr -s ' \n' ' ' <"$2" | grep -qF "☆" ||
+    echo "it has all its stars, and its first line says that one is missing"
+  [ -z "$missing" ] || tr -s ' \n' ' ' <"$2" | grep -qF " $missing: " ||
+    echo "the report does not say why a star is missing: \"$missing\"; but: $(grep -A 3 '☆' "$2" | tr -s ' \n' ' ')"
+}
+
 # A name that is not the answer's mistake may not stand before it, unless a line "// also: NAME" below the first says that it makes that
 # one, too.
 wrong_name() { # FILE MISTAKE REPORT
   local before
-  before=$(sed -n 's@^  known mistake: @@p' "$3" | awk -v mistake="$2" '$0 == mistake { exit } { print }' |
+  before=$(names_in "$3" | awk -v mistake="$2" '$0 == mistake { exit } { print }' |
     grep -vxF "$(sed -n 's@^// also: @@p' "$1")" | sort -u | tr '\n' ';')
   [ -z "$before" ] || echo "before \"$2\" the report names: $before"
 }
@@ -125,7 +140,7 @@ run_up_to() { # EXERCISE FILE REPORT MISTAKE
     return
   fi
   "$ferry" run "$1" --file "$2" --first >"$3" 2>&1
-  if [ -n "$4" ] && ! grep -qxF "  known mistake: $4" "$3"; then
+  if [ -n "$4" ] && ! names_in "$3" | grep -qxF "$4"; then
     "$ferry" run "$1" --file "$2" --all >"$3" 2>&1
   fi
 }
@@ -133,8 +148,11 @@ run_up_to() { # EXERCISE FILE REPORT MISTAKE
 # What is wrong about a report, or nothing.
 why_not() { # EXERCISE FILE KIND MISTAKE REPORT
   local exercise=$1 file=$2 kind=$3 mistake=$4 report=$5 output passed all why=''
-  read -r passed all < <(sed -nE 's/^([0-9]+) of ([0-9]+) tests passed.*/\1 \2/p' "$report" |
-    awk '{ passed += $1; all += $2 } END { if (NR) print passed, all }')
+  read -r passed all < <(sed -nE 's/^(✓ )?([0-9]+) of ([0-9]+) tests passed.*/\2 \3 0/p; s/^✗ ([0-9]+) of ([0-9]+) tests fail.*/0 \2 \1/p' "$report" |
+    awk '{ passed += $3 ? $2 - $3 : $1; all += $2 } END { if (NR) print passed, all }')
+  if [ -z "${passed:-}" ] && grep -q '^✗ compile error' "$report"; then
+    passed=0 all=1
+  fi
   output="${passed:-?} of ${all:-?} tests"
   if [ -z "${passed:-}" ] && [ "$kind" != refused ]; then # as after a fault of the check's own
     printf 'no verdict: %s' "$(tail -n 4 "$report" | tr '\n' ' ')"
@@ -150,7 +168,7 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
       fi
     elif [ "${passed:-1}" != 0 ]; then
       why="the stub scores $output: $(sed -n 's/^  ok  *//p' "$report" | tr '\n' ',')"
-    elif grep -q '^compile error' "$report"; then
+    elif grep -q '^✗ compile error' "$report"; then
       why='the stub does not compile'
     fi
     ;;
@@ -159,6 +177,8 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
       why="$output; $(grep -m 1 -A 3 '^  [a-z ]*  *[a-z]' <(grep -v '^  ok' "$report") | tr '\n' ' ' | head -c 400)"
     elif is_open "$exercise"; then
       why=$(wrong_score "$exercise" "$file" "$report")
+    else
+      why=$(wrong_star "$file" "$report")
     fi
     ;;
   refused)
@@ -169,12 +189,12 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
   wrong)
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
-    elif grep -q '^compile error' "$report"; then
+    elif grep -q '^✗ compile error' "$report"; then
       why='it does not compile'
     elif [ -z "$mistake" ]; then
       why='its first line is not "// mistake: NAME"'
-    elif ! grep -qxF "  known mistake: $mistake" "$report"; then
-      why="the report does not name \"$mistake\" ($output), but: $(grep 'known mistake' "$report" | sort -u | tr '\n' ' ')"
+    elif ! names_in "$report" | grep -qxF "$mistake"; then
+      why="the report does not name \"$mistake\" ($output), but: $(names_in "$report" | sort -u | tr '\n' ';')"
     elif [ -n "$often" ]; then
       why=$(wrong_name "$file" "$mistake" "$report")
     fi
@@ -182,14 +202,14 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
   host) # in whichever words the exercise has for it
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
-    elif ! grep -qE '^  known mistake: (computed|finished) on the host$' "$report"; then
-      why="the report does not name it ($output): $(grep -m 2 'known mistake\|^[a-z]* error' "$report" | tr '\n' ' ')"
+    elif ! names_in "$report" | grep -qE '^(computed|finished) on the host$'; then
+      why="the report does not name it ($output): $(names_in "$report" | tr '\n' ';') $(grep -m 1 'error' "$report")"
     fi
     ;;
   generic)
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
-    elif grep -q '^compile error' "$report"; then
+    elif grep -q '^✗ compile error' "$report"; then
       why="it does not compile: $(sed -n '3,6p' "$report" | tr '\n' ' ')"
     fi
     ;;
