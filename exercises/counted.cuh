@@ -1,4 +1,4 @@
-// load, store and fetch, through which the kernels of exercises 63, 65, 79 and 80 touch memory, and the two kinds of
+// load, store and fetch, through which the kernels of exercises 23.1, 65, 79 and 80 touch memory, and the two kinds of
 // work of exercise 71. This is all that they do; where an answer is checked on simulated devices, the grader has others
 // in their place that count each call as well.
 #ifndef FERRY_COUNTED_CUH

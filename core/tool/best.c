@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `./ferry best`, and the file of the workspace behind it: work/.best, a line for each try that was faster than all before.
 //
-//   95_faster_transpose tries=9 try=7 when=1763812345 us=11.52 of=33.61 limit=device memory
+//   23_3_fast_transpose tries=9 try=7 when=1763812345 us=11.52 of=33.61 limit=device memory
 //
 // `of` is the time of what was handed out: where that is another now, the line is of another model, and counts for nothing.
 #include "tool/commands.h"
@@ -174,7 +174,7 @@ int cmd_best(int argc, char **argv) {
   if (e && !exercise_scored(e))
     return usage_error(argv[0], "%s is no open exercise: it is passed, or it is not", e->id);
   for (int i = 0; i < exercise_count(); i++)
-    if (exercise_scored(exercise_in_order(i)) && (!e || e == exercise_in_order(i)))
-      print_table(exercise_in_order(i));
+    if (exercise_scored(exercise_at(i)) && (!e || e == exercise_at(i)))
+      print_table(exercise_at(i));
   return EXIT_PASS;
 }

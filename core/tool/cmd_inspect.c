@@ -77,7 +77,7 @@ static bool has_main(const char *text) {
   return false;
 }
 
-// An answer has no main of its own: 65_tiled_matmul.cu, or a file in a folder of that name.
+// An answer has no main of its own: 26_1_tiled_matmul.cu, or a file in a folder of that name.
 static const Exercise *exercise_of(const char *file) {
   char path[4096];
   snprintf(path, sizeof path, "%s", file);
@@ -97,7 +97,7 @@ static const Exercise *exercise_of(const char *file) {
 static int not_a_program(const InspectOptions *o) {
   fprintf(stderr,
           "ferry inspect: %s has no main, and its name is not that of an exercise, so nothing launches its kernels.\n"
-          "Write a main that launches them, or name the file like its exercise (65_tiled_matmul.cu).\n",
+          "Write a main that launches them, or name the file like its exercise (26_1_tiled_matmul.cu).\n",
           o->file);
   return EXIT_USAGE;
 }

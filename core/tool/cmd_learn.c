@@ -96,7 +96,7 @@ int cmd_list(int argc, char **argv) {
   if (argc > 1 && !ids)
     return no_option(argv[0], argv[1]);
   for (int i = 0; i < exercise_count(); i++) {
-    const Exercise *e = exercise_in_order(i);
+    const Exercise *e = exercise_at(i);
     if (ids) {
       printf("%s\n", e->id);
       continue;

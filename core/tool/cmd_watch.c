@@ -131,7 +131,7 @@ static void edit(const Exercise *e) {
 static const Exercise *after(const Exercise *e) {
   bool behind = false;
   for (int i = 0; i < exercise_count(); i++) {
-    const Exercise *one = exercise_in_order(i);
+    const Exercise *one = exercise_at(i);
     if (behind && !progress_of(one).passed)
       return one;
     behind |= one == e;
@@ -193,7 +193,7 @@ int cmd_watch(int argc, char **argv) {
     return status;
   const Exercise *first = w.run.exercise ? w.run.exercise : progress_current();
   if (!first)
-    first = exercise_in_order(0); // all have passed: there is still something to see
+    first = exercise_at(0); // all have passed: there is still something to see
   work_path(w.folder, sizeof w.folder, "%s", "");
   w.watcher = inotify_init1(IN_CLOEXEC);
   if (w.watcher < 0 || inotify_add_watch(w.watcher, w.folder, IN_CLOSE_WRITE | IN_MOVED_TO) < 0) {

@@ -102,9 +102,6 @@ Progress progress_of(const Exercise *e);
 void progress_set(const Exercise *e, Progress p);
 const Exercise *progress_current(void); // the first that has not passed, NULL when all have
 
-// In the order in which they are to be done: by lesson, then by number.
-const Exercise *exercise_in_order(int i);
-
 bool work_is_untouched(const Exercise *e); // the learner's file is the stub still
 
 // ---- verdicts ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ const Command commands[] = {
      "docs/: glossary, inspector#findings.\n",
      cmd_chapter, false, HELP_ALONE},
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
-     "EX is a name, a number or a part of a name: 10_made_there, 10, made.\n"
+     "EX is a name, a number or a part of a name: 03_1_create_on_the_device, 10, made.\n"
      "--all             the report of every failed test, not of one alone\n"
      "--first           no test after the first that fails\n"
      "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
@@ -227,7 +227,7 @@ static const char *exercise_id(int i) {
 
 static const char *exercise_slug(int i) {
   const char *id = exercise_at(i)->id;
-  return strchr(id, '_') ? strchr(id, '_') + 1 : id;
+  return id + strspn(id, "0123456789_");
 }
 
 const Exercise *exercise_named(const char *command, const char *name) {
@@ -235,6 +235,10 @@ const Exercise *exercise_named(const char *command, const char *name) {
   int count = exercise_count(), near = 0;
   if (e)
     return e;
+  if ((e = exercise_by_old_number(name))) {
+    fprintf(stderr, "ferry %s: exercise %s is now %s, %s\n", command, name, exercise_number(e), e->title);
+    return e;
+  }
   fprintf(stderr, "ferry %s: \"%s\" is no exercise, or more than one.\n", command, name);
   for (int i = 0; i < count; i++)
     if (strstr(exercise_at(i)->id, name)) {

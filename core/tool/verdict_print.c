@@ -126,13 +126,24 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
 
 // ---- stars ---------------------------------------------------------------------------------------------------------------
 
+// A finding's own lines, and source lines that it quotes.
+static void print_finding(const char *finding) {
+  char text[1024];
+  while (*finding) {
+    const size_t length = strcspn(finding, "\n");
+    snprintf(text, sizeof text, "    %.*s", (int)length, finding);
+    term_wrap(stdout, text, 0);
+    finding += length + (finding[length] == '\n');
+  }
+}
+
 static void print_star(bool has, const char *is_for, const LostStar *lost) {
   char read[256], text[1024];
   printf("  %s%s%s ", style(YELLOW), has ? "★" : "☆", style(PLAIN));
   term_paragraph(stdout, "", 4, is_for);
   if (!lost)
     return;
-  term_paragraph(stdout, "    ", 4, lost->finding);
+  print_finding(lost->finding);
   snprintf(text, sizeof text, "%s: %s", lost->mistake->name, lost->mistake->says);
   term_paragraph(stdout, "    ", 4, text);
   lesson_command(lost->mistake->lesson, read, sizeof read);

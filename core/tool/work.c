@@ -103,6 +103,23 @@ bool work_is_untouched(const Exercise *e) {
   return same;
 }
 
+// Answers by the names of the release before get their new ones, if these are free.
+static void rename_answers(void) {
+  const char *id, *old;
+  for (int i = 0; (old = exercise_old_id(i, &id)); i++) {
+    const Exercise *e = exercise_find(id);
+    char from[4096], to[4096];
+    work_path(from, sizeof from, "%s.%s", old, e ? exercise_extension(e) : "");
+    if (!e || access(from, F_OK) != 0)
+      continue;
+    work_file(e, to, sizeof to);
+    if (access(to, F_OK) == 0 || rename(from, to) != 0)
+      fprintf(stderr, "ferry: %s is exercise %s now. Its answer belongs into %s\n", from, exercise_number(e), to);
+    else
+      printf("%s is now %s (exercise %s)\n", from, to, exercise_number(e));
+  }
+}
+
 int work_start(void) {
   char path[4096];
   int copied = 0;
@@ -113,6 +130,7 @@ int work_start(void) {
   }
   if (!copy_beside())
     return -1;
+  rename_answers();
   for (int i = 0; i < exercise_count(); i++) {
     int one = copy_stub(exercise_at(i));
     if (one < 0)
@@ -163,7 +181,7 @@ void work_set_aside(const char *name) {
     fprintf(stderr, "ferry: %s is damaged, and cannot be renamed: %s\n", path, strerror(errno));
 }
 
-// ---- progress: a line per exercise, "10_made_there passed=1 gpu=0 hints=2" ---------------------------------------------------
+// ---- progress: a line per exercise, "03_1_create_on_the_device passed=1 gpu=0 hints=2" ---------------------------------------------------
 
 enum { MAX_PROGRESS = 200 };
 #define PROGRESS ".progress"
@@ -178,6 +196,14 @@ static int index_of(const Exercise *e) {
   return 0;
 }
 
+static const char *new_id(const char *id) {
+  const char *is, *old;
+  for (int i = 0; (old = exercise_old_id(i, &is)); i++)
+    if (strcmp(old, id) == 0)
+      return is;
+  return id;
+}
+
 // False: it is no such line.
 static bool take_line(const char *line) {
   char id[128];
@@ -185,7 +211,7 @@ static bool take_line(const char *line) {
   if (sscanf(line, "%127s passed=%d gpu=%d hints=%d%n", id, &passed, &gpu, &hints, &end) != 4 || line[end] != '\n')
     return false;
   for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
-    if (strcmp(exercise_at(i)->id, id) == 0)
+    if (strcmp(exercise_at(i)->id, new_id(id)) == 0)
       known[i] = (Progress){passed != 0, gpu != 0, hints};
   return true;
 }
@@ -247,26 +273,9 @@ void progress_set(const Exercise *e, Progress p) {
 
 // ---- the order ---------------------------------------------------------------------------------------------------------
 
-// By lesson, so that what an exercise needs has been read; within one by number.
-static int by_lesson(const void *a, const void *b) {
-  const Exercise *x = *(const Exercise *const *)a, *y = *(const Exercise *const *)b;
-  return x->chapter != y->chapter ? x->chapter - y->chapter : strcmp(x->id, y->id);
-}
-
-const Exercise *exercise_in_order(int i) {
-  static const Exercise *order[MAX_PROGRESS];
-  static int count;
-  if (count == 0) {
-    for (count = 0; count < exercise_count() && count < MAX_PROGRESS; count++)
-      order[count] = exercise_at(count);
-    qsort(order, (size_t)count, sizeof order[0], by_lesson);
-  }
-  return i >= 0 && i < count ? order[i] : NULL;
-}
-
 const Exercise *progress_current(void) {
   for (int i = 0; i < exercise_count(); i++)
-    if (!progress_of(exercise_in_order(i)).passed)
-      return exercise_in_order(i);
+    if (!progress_of(exercise_at(i)).passed)
+      return exercise_at(i);
   return NULL;
 }

@@ -75,7 +75,7 @@ def mended_links(text, folder="docs"):
         if path.endswith(".md") and plain.startswith("docs/") and plain.count("/") == 1:
             name = "lessons.md" if plain == "docs/README.md" else plain[5:]
             return f"[{label}]({name}{'#' + anchor if anchor else ''})"
-        exercise = re.match(r"(?:exercises|solutions)/(\d+_\w+)\.cu?$", plain)
+        exercise = re.match(r"(?:exercises|solutions)/(\d+_\d_\w+)\.cu?$", plain)
         if exercise:
             return f"[{label}](exercise/{exercise.group(1)}.md)"
         if (ROOT / plain).is_file() and plain.split("/")[0] in REPOSITORY_FOLDERS:
@@ -152,6 +152,12 @@ def read_exercise(folder):
     }
 
 
+def number(exercise):
+    """25_2_inclusive_scan is exercise 25.2"""
+    lesson, order = exercise.split("_")[:2]
+    return f"{int(lesson)}.{order}"
+
+
 EXERCISES = [read_exercise(f) for f in sorted((ROOT / "tests/hidden").glob("[0-9]*")) if (f / "check.c").exists()]
 
 
@@ -167,7 +173,7 @@ def write_exercises():
         task, stub = task_and_stub(e["source"])
         lesson = mended_links(f"[lesson {e['chapter']}]({e['lesson'].removeprefix('docs/')})").replace("](", "](../")
         language = "cuda" if e["source"].suffix == ".cu" else "c"
-        text = f"# {e['id'][:2]}. {e['title']}\n\n{e['kind'].capitalize()} · {lesson} · `./ferry run {e['id'][:2]}`\n\n"
+        text = f"# {number(e['id'])}. {e['title']}\n\n{e['kind'].capitalize()} · {lesson} · `./ferry run {number(e['id'])}`\n\n"
         text += f"```{{.text .task}}\n{task.strip()}\n```\n\n## The file\n\n`{e['source'].relative_to(ROOT)}`\n\n```{language}\n{stub}\n```\n\n"
         if e["hints"]:
             text += "## Hints\n\n" + "".join(
@@ -340,7 +346,7 @@ def navigation():
         if mine:
             items = [{f"{int(p.name[:2])}. {short(title_of(p.read_text()))}": p.name} for p in mine]
             nav.append({name: ([{"The lessons": "lessons.md"}] if 1 in numbers else []) + items})
-    nav.append({"Exercises": [{"All exercises": "exercises.md"}] + [{f"{e['id'][:2]} {e['title']}": f"exercise/{e['id']}.md"} for e in EXERCISES]})
+    nav.append({"Exercises": [{"All exercises": "exercises.md"}] + [{f"{number(e['id'])} {e['title']}": f"exercise/{e['id']}.md"} for e in EXERCISES]})
     tools = [n for n in TOOLS if (ROOT / f"docs/{n}.md").exists()]
     nav.append({"Measuring and tools": [f"{n}.md" for n in tools]})
     extra = ["glossary.md"] if (ROOT / "docs/glossary.md").exists() else []

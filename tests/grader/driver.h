@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an exercise's driver uses. tests/hidden/NN_slug/driver.c (driver.cu for a kernel) runs in the child, beside the
+// What an exercise's driver uses. tests/hidden/NN_M_slug/driver.c (driver.cu for a kernel) runs in the child, beside the
 // learner's code: it takes the request apart, calls the answer's functions and says what they returned. It judges nothing
 // and knows no right result.
 //

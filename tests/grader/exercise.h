@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an exercise is to the grader. tests/hidden/NN_slug/check.c describes one; it is linked into ./ferry, the trusted
+// What an exercise is to the grader. tests/hidden/NN_M_slug/check.c describes one; it is linked into ./ferry, the trusted
 // parent, and never runs beside the learner's code. README.md in this folder walks through a whole exercise.
 //
 // A test has two functions. `ask` draws inputs from the seed of this run and says what the answer is to be given.
@@ -80,7 +80,7 @@ enum { EXTRA_STARS = 2 };
 typedef enum Level { LEVEL_EASY, LEVEL_MEDIUM, LEVEL_HARD } Level;
 
 typedef struct Exercise {
-  const char *id;                       // "NN_slug", the name of its files
+  const char *id;                       // "NN_M_slug", the name of its files
   const char *title;                    // one line
   const char *after_pass;               // one sentence, shown after a pass: what the learner has just used
   const char *kind;                     // "write", "find the bug" or "kernel"
@@ -99,7 +99,7 @@ typedef struct Exercise {
   Test tests[MAX_TESTS];
 } Exercise;
 
-// One in each check.c: EXERCISE = {.id = "03_slug", ...};
+// One in each check.c: EXERCISE = {.id = "03_1_slug", ...};
 #define EXERCISE                                                                                                       \
   static const Exercise this_exercise;                                                                                 \
   static const Exercise *const this_entry __attribute__((used, section("exercises"))) = &this_exercise;                \
@@ -218,6 +218,7 @@ bool expect_inspected(Case *c, Inspected what, Where where, double bound, const 
 bool expect_sectors(Case *c, double factor, const Mistake *mistake);       // loads and stores of each kernel
 bool expect_wavefronts(Case *c, double factor, const Mistake *mistake);    // of each kernel
 bool expect_lanes(Case *c, double share, const Mistake *mistake);          // of each kernel
+bool expect_parallel(Case *c, double share, const Mistake *mistake); // the same, and no kernel has a single thread
 bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake); // on global memory, in all
 bool expect_threads(Case *c, int64_t least, const Mistake *mistake);       // of the launch that has the most
 

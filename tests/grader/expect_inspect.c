@@ -329,6 +329,17 @@ bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake) {
   return expect_inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}, (double)most, mistake);
 }
 
+static int64_t threads_of(const InspectKernel *k) {
+  return (int64_t)k->grid[0] * k->grid[1] * k->grid[2] * k->block[0] * k->block[1] * k->block[2];
+}
+
+bool expect_parallel(Case *c, double share, const Mistake *mistake) {
+  for (int n = 0; c->inspection && n < c->inspection->kernel_count; n++)
+    if (threads_of(&c->inspection->kernels[n]) == 1)
+      return case_fail(c, mistake, "%.100s has one thread", c->inspection->kernels[n].name);
+  return expect_lanes(c, share, mistake);
+}
+
 bool expect_threads(Case *c, int64_t least, const Mistake *mistake) {
   int64_t most = 0;
   if (!c->inspection || counts(c)->launches == 0)
@@ -336,8 +347,7 @@ bool expect_threads(Case *c, int64_t least, const Mistake *mistake) {
   if (!was_seen(c))
     return false;
   for (int n = 0; n < c->inspection->kernel_count; n++) {
-    const InspectKernel *k = &c->inspection->kernels[n];
-    int64_t threads = (int64_t)k->grid[0] * k->grid[1] * k->grid[2] * k->block[0] * k->block[1] * k->block[2];
+    const int64_t threads = threads_of(&c->inspection->kernels[n]);
     most = threads > most ? threads : most;
   }
   return expect_at_least(c, "threads of the largest launch", most, least, mistake);

@@ -30,7 +30,7 @@ const Exercise *exercise_at(int i) {
   return i >= 0 && i < exercise_count() ? sorted[i] : NULL;
 }
 
-// "exercises/10_made_there.c", "10_made_there", "10", "made": whatever a person may type.
+// "exercises/03_1_create_on_the_device.c", "03_1_create_on_the_device", "3.1", "create": whatever a person may type.
 const Exercise *exercise_find(const char *name) {
   char plain[128];
   const char *slash = strrchr(name, '/');
@@ -39,12 +39,15 @@ const Exercise *exercise_find(const char *name) {
   if (dot && (strcmp(dot, ".c") == 0 || strcmp(dot, ".cu") == 0))
     *dot = '\0';
   const Exercise *found = NULL;
+  int lesson, order, end = 0;
+  if (sscanf(plain, "%d.%d%n", &lesson, &order, &end) == 2 && !plain[end])
+    snprintf(plain, sizeof plain, "%02d_%d_", lesson, order);
   for (int i = 0; i < exercise_count(); i++) {
     const Exercise *e = exercise_at(i);
     if (strcmp(e->id, plain) == 0)
       return e;
     size_t length = strlen(plain);
-    bool begins = strncmp(e->id, plain, length) == 0 && length > 0;
+    bool begins = strncmp(e->id, plain, length) == 0 && length > 2; // a lesson's number is no exercise
     bool inside = length > 2 && strstr(e->id, plain);
     if (begins || inside) {
       if (found)

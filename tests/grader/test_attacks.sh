@@ -53,7 +53,7 @@ as_user() { # USER COMMAND...: the command as that user, `-` being who we are
 }
 
 right_answer() { # USER: whether it is graded as ever
-  as_user "$1" "$ferry" run 10_made_there --sandbox "$level" --file solutions/10_made_there.c --test 'on a GPU' >/dev/null
+  as_user "$1" "$ferry" run 03_1_create_on_the_device --sandbox "$level" --file solutions/03_1_create_on_the_device.c --test 'on a GPU' >/dev/null
 }
 
 # What an attack uses up may be missing to the next answer of its user. (All others change what anybody's next answer would meet, and
@@ -72,7 +72,7 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   chmod 644 "$work/$1-$name.c"
   seconds=$(sed -n '2s@^// seconds: @@p' "$2")
   export FERRY_ANSWER_SECONDS=${seconds:-2}
-  output=$(as_user "$1" timeout 60 "$ferry" run 10_made_there --sandbox "$level" --file "$work/$1-$name.c" --test 'on a GPU' 2>&1)
+  output=$(as_user "$1" timeout 60 "$ferry" run 03_1_create_on_the_device --sandbox "$level" --file "$work/$1-$name.c" --test 'on a GPU' 2>&1)
   status=$?
   got=$(sed -n 's/^  \([a-z ]*[a-z]\)  *on a GPU$/\1/p; s/^\(compile error\)$/\1/p' <<<"$output" | head -n 1)
   if [ $status != 1 ]; then
@@ -226,13 +226,13 @@ if [ "$(id -u)" = 0 ]; then
   cat tests/grader/attacks/identity.c tests/grader/attacks/tail.inc >"$work/identity.c"
   chmod 644 "$work/identity.c"
   for less in sys_admin sys_admin,sys_chroot,net_admin,kill,setpcap; do
-    output=$(setpriv --bounding-set "-${less//,/,-}" "$ferry" run 10 --file "$work/identity.c" 2>&1)
+    output=$(setpriv --bounding-set "-${less//,/,-}" "$ferry" run 3.1 --file "$work/identity.c" 2>&1)
     [[ $output != *'got hold'* ]] && { [[ $output =~ $'\n0 of '[0-9]+' tests passed' ]] || [[ $output == *'grader error'* ]]; }
     result $? "root without $less" "$(grep 'got hold\|tests passed' <<<"$output" | head -n 2 | tr '\n' ' ')"
   done
   for level in "${levels%% *}" none; do
-    says "root that cannot become another user, $level" 3 'grader error' setpriv --bounding-set -setuid,-setgid "$ferry" run 10 --sandbox "$level" \
-      --file solutions/10_made_there.c
+    says "root that cannot become another user, $level" 3 'grader error' setpriv --bounding-set -setuid,-setgid "$ferry" run 3.1 --sandbox "$level" \
+      --file solutions/03_1_create_on_the_device.c
   done
   [ -z "$(left_behind)" ]
   result $? 'nothing is left of these' "$(left_behind)"
@@ -240,10 +240,10 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # Sources that are no plain files.
-ln -s "$root/solutions/10_made_there.c" "$work/link.c"
+ln -s "$root/solutions/03_1_create_on_the_device.c" "$work/link.c"
 mkfifo "$work/pipe.c"
 for name in link pipe; do
-  timeout 20 "$ferry" run 10_made_there --file "$work/$name.c" 2>&1 | grep -q 'not a plain file'
+  timeout 20 "$ferry" run 03_1_create_on_the_device --file "$work/$name.c" 2>&1 | grep -q 'not a plain file'
   result $? "$name" 'it was read'
 done
 
@@ -251,7 +251,7 @@ sample=$want_sample
 sample_note attacks 'tests/grader/test_attacks.sh'
 
 # A level is what was asked for, or there is no run.
-"$ferry" run 10 --file solutions/10_made_there.c --sandbox mill 2>&1 | grep -q 'sandbox takes'
+"$ferry" run 3.1 --file solutions/03_1_create_on_the_device.c --sandbox mill 2>&1 | grep -q 'sandbox takes'
 result $? 'a level that there is not' 'it was taken'
 why=$(diff <("$ferry" grade --answers solutions --only 10 | grep '^Protections') \
   <(FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 10 | grep '^Protections'))

@@ -14,25 +14,33 @@
 #   --all-of-them   what is asked of the exercises together: enough answers, the table
 #   --write         writes the table, and checks nothing
 # One run for some exercises each, so that none lasts long on a slow machine:
-# run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --solutions ^(10|60)_
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^[23]
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^4
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^5
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^6
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^7
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^8
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^9[0-4]
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^9[5-9]
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^1
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^[23]
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^4
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^5
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^6
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^7
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^8
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9[0-4]
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^9[5-9]
+# run check: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --solutions ^(03_1|20_1)_
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^0[1-4]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^0[56]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^07
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^(0[89]|1[01])
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1[2-6]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^20
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^2[12]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^23
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^24
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^25
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^26
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^2[78]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^29
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^0[1-4]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^0[56]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^07
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^(0[89]|1[01])
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^1[2-6]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^20
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^2[12]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^23
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^24
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^25
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^26
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^2[78]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^29
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh

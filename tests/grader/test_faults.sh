@@ -9,7 +9,7 @@
 chmod 755 "$work"
 mkdir -m 1777 "$work/tmp"
 export TMPDIR=$work/tmp FERRY_WORK=$work/mine
-solution=solutions/10_made_there.c
+solution=solutions/03_1_create_on_the_device.c
 
 is_json() { # TEXT
   python3 -c 'import json, sys; json.loads(sys.argv[1])' "$1" 2>&1
@@ -101,11 +101,11 @@ for level in namespaces user bubblewrap landlock; do
     continue
   fi
   for mask in 007 027 077 0777; do
-    output=$(umask $mask && "$ferry" run 10 --sandbox $level --file "$solution" 2>&1)
+    output=$(umask $mask && "$ferry" run 3.1 --sandbox $level --file "$solution" 2>&1)
     result $? "$level: umask $mask: the solution passes" "$output"
   done
 done
-(umask 077 && "$ferry" run 60 --file solutions/60_saxpy.cu >"$work/output" 2>&1)
+(umask 077 && "$ferry" run 20.1 --file solutions/20_1_saxpy.cu >"$work/output" 2>&1)
 result $? 'umask 077: a kernel passes' "$(tail -n 5 "$work/output")"
 
 # ---- output that is lost ---------------------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 pass 11 13
-cp solutions/10_made_there.c "$work/saved.c"
-mv "$work/saved.c" "$FERRY_WORK/10_made_there.c"
+cp solutions/03_1_create_on_the_device.c "$work/saved.c"
+mv "$work/saved.c" "$FERRY_WORK/03_1_create_on_the_device.c"
 for _ in $(seq 600); do
   [ "$(passed)" = '10 11 12 13' ] && break
   sleep 0.1
@@ -181,7 +181,7 @@ result $? 'nor is it waited for' "$(ls -l "$FERRY_WORK"/.progress*)"
 mkdir -m 1777 "$work/open" "$work/inspected"
 mkdir "$work/theirs"
 export TMPDIR=$work/inspected
-cat >"$work/theirs/60_saxpy.cu" <<END
+cat >"$work/theirs/20_1_saxpy.cu" <<END
 #include <cuda_runtime.h>
 #include <stdio.h>
 extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
@@ -190,13 +190,13 @@ extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
     fclose(file);
 }
 END
-"$ferry" inspect "$work/theirs/60_saxpy.cu" --no-registers >"$work/output" 2>&1
+"$ferry" inspect "$work/theirs/20_1_saxpy.cu" --no-registers >"$work/output" 2>&1
 [ $? = 0 ] && [ ! -e "$work/open/escaped" ] && grep -q 'No kernel was launched' "$work/output"
 result $? 'an answer that is inspected writes nothing' "$(head -n 3 "$work/output")"
-echo 'int main(void) { return 0; }' >>"$work/theirs/60_saxpy.cu"
-says 'nor with a main' 2 'has the name of an answer to 60_saxpy, but contains a main' "$ferry" inspect "$work/theirs/60_saxpy.cu"
-says 'unless it is said to be a program' 0 'No kernel was launched' "$ferry" inspect "$work/theirs/60_saxpy.cu" --no-registers --sandbox none
-says 'no sandbox, no inspection' 3 'no answer can be shut in' env TMPDIR="$work/nowhere" "$ferry" inspect solutions/60_saxpy.cu
+echo 'int main(void) { return 0; }' >>"$work/theirs/20_1_saxpy.cu"
+says 'nor with a main' 2 'has the name of an answer to 20_1_saxpy, but contains a main' "$ferry" inspect "$work/theirs/20_1_saxpy.cu"
+says 'unless it is said to be a program' 0 'No kernel was launched' "$ferry" inspect "$work/theirs/20_1_saxpy.cu" --no-registers --sandbox none
+says 'no sandbox, no inspection' 3 'no answer can be shut in' env TMPDIR="$work/nowhere" "$ferry" inspect solutions/20_1_saxpy.cu
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]
 result $? 'nothing is left of inspections' "$(find "$TMPDIR" -mindepth 1 | head -n 3)"
 
@@ -206,7 +206,7 @@ names=$work/names
 mkdir "$names"
 for name in ada $'zz\nmallory: 1.00 of 1 points (100 %)' $'a\001' 'a\x01' $'tab\there'; do
   mkdir "$names/$name"
-  cp tests/hidden/10_made_there/wrong_left.c "$names/$name/10_made_there.c"
+  cp tests/hidden/03_1_create_on_the_device/wrong_left.c "$names/$name/03_1_create_on_the_device.c"
 done
 ln -s "$names/ada" "$names/linked"
 ln -s "$work/nowhere" "$names/dangling"
@@ -229,7 +229,7 @@ result $? 'links in place of folders are named' "$(cat "$work/said")"
 
 limited() { # ULIMIT'S OPTIONS: the solution, judged with them
   # shellcheck disable=SC2086
-  (ulimit $1 && shift && "$ferry" run 10 --file "$solution" 2>&1)
+  (ulimit $1 && shift && "$ferry" run 3.1 --file "$solution" 2>&1)
 }
 for limits in '-n 16' '-v 1000000' '-v 60000' '-d 100000' '-s 128' '-f 100' '-t 1'; do
   output=$(limited "$limits")
@@ -243,11 +243,11 @@ done
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
   # shellcheck disable=SC2016
   says 'no /proc is a grader error that says so' 3 '/proc is not there' unshare -m --propagation private \
-    bash -c 'mount -t tmpfs tmpfs /proc && "$@"' - "$ferry" run 10 --file "$solution"
+    bash -c 'mount -t tmpfs tmpfs /proc && "$@"' - "$ferry" run 3.1 --file "$solution"
   # shellcheck disable=SC2016
   says 'a full disk is said' 3 'could not be copied: No space left on device' unshare -m --propagation private \
     bash -c 'mkdir "$1/full" && mount -t tmpfs -o size=8k,mode=1777 tmpfs "$1/full" && dd if=/dev/zero of="$1/full/all" 2>/dev/null
-      TMPDIR=$1/full "${@:2}"' - "$work" "$ferry" run 10 --file "$solution"
+      TMPDIR=$1/full "${@:2}"' - "$work" "$ferry" run 3.1 --file "$solution"
 else
   skip 'no /proc, a full disk' 'it takes root to mount'
 fi
@@ -268,7 +268,7 @@ static void wait_the_first_time(const char *mark) {
 }
 END
 { cat "$work/waits.h"; sed "s|^FyTensor \*offset_grid(.*{$|&\n  wait_the_first_time(\"$work/seen/MARK\");|" "$solution"; } >"$work/waits.c"
-sed 's/MARK/ada/' "$work/waits.c" >"$work/class/ada/10_made_there.c"
+sed 's/MARK/ada/' "$work/waits.c" >"$work/class/ada/03_1_create_on_the_device.c"
 class() { # OPTIONS...: of each learner, how many tests have passed
   rm -f "$work"/seen/*
   FERRY_ANSWER_SECONDS=5 "$ferry" grade --class "$work/class" --only 10 --sandbox none --json "$work/class.json" "$@" >"$work/said"

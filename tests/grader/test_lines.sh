@@ -11,7 +11,7 @@ mkdir -m 1777 "$work/tmp"
 export TMPDIR=$work/tmp FERRY_WORK=$work/mine
 
 c_answer() { # BODY of offset_grid, after some helpers
-  cat >"$work/10_made_there.c" <<END2
+  cat >"$work/03_1_create_on_the_device.c" <<END2
 #include "ferry.h"
 #include <stdlib.h>
 __attribute__((noinline)) static void store(int *p, int value) {
@@ -30,7 +30,7 @@ FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double off
 END2
 }
 kernel_answer() { # BODY of the kernel
-  cat >"$work/60_saxpy.cu" <<END2
+  cat >"$work/20_1_saxpy.cu" <<END2
 #include <cuda_runtime.h>
 __global__ void saxpy(float *y, const float *x, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -42,20 +42,20 @@ extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
 }
 END2
 }
-run_c() { "$ferry" run 10 --file "$work/10_made_there.c" --test 'on a GPU'; }
-run_kernel() { "$ferry" run 60 --file "$work/60_saxpy.cu" --test 'one element'; }
+run_c() { "$ferry" run 3.1 --file "$work/03_1_create_on_the_device.c" --test 'on a GPU'; }
+run_kernel() { "$ferry" run 20.1 --file "$work/20_1_saxpy.cu" --test 'one element'; }
 
 c_answer 'store((int *)(size_t)(rows < 0), 3);
   return NULL;'
-says 'a crash: its line' 1 'in store, 10_made_there.c:4' run_c
+says 'a crash: its line' 1 'in store, 03_1_create_on_the_device.c:4' run_c
 says 'a crash: its text' 1 '  *p = value;' run_c
-says 'a crash: its caller' 1 'called from offset_grid, 10_made_there.c:14' run_c
+says 'a crash: its caller' 1 'called from offset_grid, 03_1_create_on_the_device.c:14' run_c
 c_answer 'return descend((int)rows) ? NULL : fy_zeros(fy_shape(1));'
-says 'a stack that overflows' 1 'in descend, 10_made_there.c' run_c
+says 'a stack that overflows' 1 'in descend, 03_1_create_on_the_device.c' run_c
 c_answer 'free((void *)(size_t)(rows + 4096)); return NULL;'
-says 'a crash in a library that was called' 1 'offset_grid, 10_made_there.c:14' run_c
+says 'a crash in a library that was called' 1 'offset_grid, 03_1_create_on_the_device.c:14' run_c
 c_answer 'int32_t *p = malloc(8); free(p); *(volatile int32_t *)p = 1; return NULL;'
-says 'use after free' 1 'offset_grid, 10_made_there.c:14' run_c
+says 'use after free' 1 'offset_grid, 03_1_create_on_the_device.c:14' run_c
 c_answer 'FyTensor *t; int idle; return t;'
 says 'a warning: what was never set comes first' 1 'is used uninitialized' run_c
 c_answer 'return NULL;'
@@ -63,14 +63,14 @@ c_answer 'return NULL;'
 result $? 'a warning: none of a given signature'
 
 kernel_answer 'y[(size_t)i + ((size_t)n << 28)] = a * x[i];'
-says 'a fault in a kernel: its line' 1 'in saxpy, 60_saxpy.cu:4' run_kernel
+says 'a fault in a kernel: its line' 1 'in saxpy, 20_1_saxpy.cu:4' run_kernel
 says 'a fault in a kernel: its text' 1 'y[(size_t)i + ((size_t)n << 28)] = a * x[i];' run_kernel
 kernel_answer 'if (i < n) y[i] = 100 / (i - n + 1);'
 says 'a division by zero in a kernel' 1 'integer division by zero' run_kernel
-sed -i 's|  if (n > 0)|  if (n > 0) y[0] = 1;\n  if (n > 0)|' "$work/60_saxpy.cu"
-says 'device memory used by the host: its line' 1 'in saxpy_on_device, 60_saxpy.cu:7' run_kernel
+sed -i 's|  if (n > 0)|  if (n > 0) y[0] = 1;\n  if (n > 0)|' "$work/20_1_saxpy.cu"
+says 'device memory used by the host: its line' 1 'in saxpy_on_device, 20_1_saxpy.cu:7' run_kernel
 
-cat >"$work/60_saxpy.cu" <<'END2'
+cat >"$work/20_1_saxpy.cu" <<'END2'
 #include <cuda_runtime.h>
 #include <thread>
 extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {

@@ -21,14 +21,14 @@ learner() { # NAME, then FILE AS pairs
     shift 2
   done
 }
-learner ada solutions/10_made_there.c 10_made_there.c solutions/11_choose_a_device.c 11_choose_a_device.c
-learner bob tests/hidden/10_made_there/wrong_left.c 10_made_there.c
-learner '=1+1,"cyd"' exercises/10_made_there.c 10_made_there.c
-learner dan solutions/60_saxpy.cu 60_saxpy.cu tests/hidden/10_made_there/right_filled.c 10_made_there.c
+learner ada solutions/03_1_create_on_the_device.c 03_1_create_on_the_device.c solutions/02_1_choose_a_device.c 02_1_choose_a_device.c
+learner bob tests/hidden/03_1_create_on_the_device/wrong_left.c 03_1_create_on_the_device.c
+learner '=1+1,"cyd"' exercises/03_1_create_on_the_device.c 03_1_create_on_the_device.c
+learner dan solutions/20_1_saxpy.cu 20_1_saxpy.cu tests/hidden/03_1_create_on_the_device/right_filled.c 03_1_create_on_the_device.c
 learner eve
-printf 'no C\n' >"$class/eve/10_made_there.c"
+printf 'no C\n' >"$class/eve/03_1_create_on_the_device.c"
 evil=$(printf 'fr\303\251d\033[2J')
-learner "$evil" tests/hidden/60_saxpy/wrong_guard.cu 60_saxpy.cu
+learner "$evil" tests/hidden/20_1_saxpy/wrong_guard.cu 20_1_saxpy.cu
 learner gus
 
 merges() { # NAME FOLDER FILE...: merged as JSON, JUnit and CSV, which are the same to the byte as those of FOLDER
@@ -172,7 +172,7 @@ changed() { # NAME TEXT PYTHON: of ada's file
 }
 refuses 'the same file twice' 'ada is in ' "$work/ada.json" "$work/ada.json"
 changed 'a learner twice in a file' 'ada is twice in' 'r["learners"].append(l)'
-changed 'another version of the tests' '10_made_there of ada was judged by other tests than this ./ferry has' 'e["version"] = "0123456789abcdef"'
+changed 'another version of the tests' '03_1_create_on_the_device of ada was judged by other tests than this ./ferry has' 'e["version"] = "0123456789abcdef"'
 changed 'an exercise that is not there' '"99_nothing" is no exercise' 'e["id"] = "99_nothing"'
 changed 'other tests' 'has other tests than this exercise' 't["name"] = "another"'
 changed 'a test too many' 'has other tests than this exercise' 'e["tests"].append(t)'
@@ -189,7 +189,7 @@ changed 'an older file' 'older version' 'del r["secret_seed"]'
 changed 'a learner without a name' 'without a name' 'l["name"] = ""'
 changed 'something else' 'no file of ./ferry grade --json' 'del r["learners"]'
 "$ferry" grade --answers "$class/ada" --only 11 --json "$work/eleven.json" >/dev/null
-refuses 'an exercise too few' 'bob has no result for 11_choose_a_device, which others have' "$work/ada.json" "$work/bob.json" "$work/eleven.json"
+refuses 'an exercise too few' 'bob has no result for 02_1_choose_a_device, which others have' "$work/ada.json" "$work/bob.json" "$work/eleven.json"
 head -c 700 "$work/ada.json" >"$work/short.json"
 refuses 'a file cut short' 'is damaged' "$work/short.json" "$work/bob.json"
 refuses 'a file of another format' 'line 1: ' "$work/secret/whole.csv"

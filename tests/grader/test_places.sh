@@ -69,8 +69,8 @@ there() { # USER PLACE COMMAND...
     mount -t tmpfs -o size=1m,mode=755 ferry-places "$(dirname "$1")"
     mkdir -p "$1" "$1-class/ada" "$1-class/bob"
     mount --bind "$2" "$1"
-    cp "$2/solutions/10_made_there.c" "$1-class/ada"
-    [ ! -e "$3/class.c" ] || cp "$3/class.c" "$1-class/bob/10_made_there.c"
+    cp "$2/solutions/03_1_create_on_the_device.c" "$1-class/ada"
+    [ ! -e "$3/class.c" ] || cp "$3/class.c" "$1-class/bob/03_1_create_on_the_device.c"
     shift 3
     exec "$@"' - "$place" "$root" "$work" "${become[@]}" "$@"
 }
@@ -81,14 +81,14 @@ try_place() { # USER PLACE LEVEL
     skip "$name" "$(there "$user" "$place" "$program" doctor --sandbox "$level" | sed -n 's/.*MISSING[^ ]* *sandbox *//p')"
     return
   fi
-  says "$name: the right answer" 0 "$all of $all tests passed" there "$user" "$place" "$program" run 10 --sandbox "$level" --file solutions/10_made_there.c
-  says "$name: a right kernel" 0 'tests passed' there "$user" "$place" "$program" run 60 --sandbox "$level" --file solutions/60_saxpy.cu
+  says "$name: the right answer" 0 "$all of $all tests passed" there "$user" "$place" "$program" run 10 --sandbox "$level" --file solutions/03_1_create_on_the_device.c
+  says "$name: a right kernel" 0 'tests passed' there "$user" "$place" "$program" run 60 --sandbox "$level" --file solutions/20_1_saxpy.cu
   for attack in include_solution incbin_solution include_hidden_test_by_root read_solution; do
     why=$(held_off "$attack" "$place" "$level" there "$user" "$place" "$program")
     [ -z "$why" ]
     result $? "$name: $attack" "$why"
   done
-  printf '#define offset_grid solved\n#include "%s-class/ada/10_made_there.c"\n#undef offset_grid\n#define attack() return solved(device, rows, columns, offset)\n' "$place" |
+  printf '#define offset_grid solved\n#include "%s-class/ada/03_1_create_on_the_device.c"\n#undef offset_grid\n#define attack() return solved(device, rows, columns, offset)\n' "$place" |
     cat - tests/grader/attacks/tail.inc >"$work/class.c"
   chmod 644 "$work/class.c"
   why=$(there "$user" "$place" "$program" grade --class "$place-class" --only 10 --sandbox "$level" 2>&1)
@@ -139,10 +139,10 @@ try_closed() { # LEVEL HOW
     skip "$name" "$("${apart[@]}" "$work/ferry-closed" doctor --sandbox "$1" | sed -n 's/.*MISSING[^ ]* *sandbox *//p')"
     return
   fi
-  says "$name: the right answer" 0 "$all of $all tests passed" "${apart[@]}" "$work/ferry-closed" run 10 --sandbox "$1" --file solutions/10_made_there.c
-  says "$name: a right kernel" 0 'tests passed' "${apart[@]}" "$work/ferry-closed" run 60 --sandbox "$1" --file solutions/60_saxpy.cu
+  says "$name: the right answer" 0 "$all of $all tests passed" "${apart[@]}" "$work/ferry-closed" run 10 --sandbox "$1" --file solutions/03_1_create_on_the_device.c
+  says "$name: a right kernel" 0 'tests passed' "${apart[@]}" "$work/ferry-closed" run 60 --sandbox "$1" --file solutions/20_1_saxpy.cu
   says "$name: a right kernel that is inspected" 0 'tests passed' \
-    "${apart[@]}" "$work/ferry-closed" run 61 --sandbox "$1" --file solutions/61_grid_stride.cu
+    "${apart[@]}" "$work/ferry-closed" run 61 --sandbox "$1" --file solutions/20_2_grid_stride_loop.cu
   for attack in identity bounding_set processes fork_bomb include_solution read_solution include_hidden_test; do
     why=$(held_off $attack "$work/closed" "$1" "${apart[@]}" "$work/ferry-closed")
     [ -z "$why" ]

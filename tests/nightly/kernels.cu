@@ -56,7 +56,7 @@ static void check_saxpy(void) {
   cudaFree(dx);
   for (int i = 0; i < N; i++)
     wrong += y[i] != 3.0f * x[i] + (float)(i * 17 % 7);
-  result("60_saxpy", wrong);
+  result("20_1_saxpy", wrong);
 }
 
 static void check_transpose(void) {
@@ -69,7 +69,7 @@ static void check_transpose(void) {
   for (int r = 0; r < ROWS; r++)
     for (int c = 0; c < COLUMNS; c++)
       wrong += y[c * ROWS + r] != x[r * COLUMNS + c];
-  result("63_transpose_shared", wrong);
+  result("23_1_shared_transpose", wrong);
 }
 
 static void check_sum(void) {
@@ -84,7 +84,7 @@ static void check_sum(void) {
   cudaFree(partial);
   for (int i = 0; i < N; i++)
     expected += x[i];
-  result("64_block_reduction", sum != expected);
+  result("24_1_sum_reduction", sum != expected);
 }
 
 static void check_matmul(void) {
@@ -104,7 +104,7 @@ static void check_matmul(void) {
         sum += x[i * INNER + k] * y[k * COLUMNS + j];
       wrong += product[i * COLUMNS + j] != sum;
     }
-  result("65_tiled_matmul", wrong);
+  result("26_1_tiled_matmul", wrong);
 }
 
 static void check_histogram(void) {
@@ -121,7 +121,7 @@ static void check_histogram(void) {
       expected += whole[i] == bin;
     wrong += counts[bin] != expected;
   }
-  result("66_histogram", wrong);
+  result("25_1_histogram", wrong);
 }
 
 int main(void) {

@@ -7,7 +7,7 @@
 # shellcheck source=tests/grader/common.sh
 . tests/grader/common.sh
 export FERRY_WORK=$work/mine COLUMNS=80
-exercise=95_faster_transpose
+exercise=23_3_fast_transpose
 hidden=tests/hidden/$exercise
 mine=$FERRY_WORK/$exercise.cu
 "$ferry" start >/dev/null
@@ -18,10 +18,10 @@ result $? 'without a try there is no row' "$(head -n 6 "$work/out" | tr '\n' ' '
 
 try() { # FILE: runs it as the learner's own
   cp "$1" "$mine"
-  "$ferry" run 95 >"$work/run" 2>&1
+  "$ferry" run 23.3 >"$work/run" 2>&1
 }
 rows() {
-  "$ferry" best 95 | sed -nE 's/^  ([0-9]+) +[0-9]{4}-[0-9-]+ [0-9:]+ +([0-9.]+) us +([0-9.]+)  ([*.]+) +(.*)/\1 \2 \4 \5/p'
+  "$ferry" best 23.3 | sed -nE 's/^  ([0-9]+) +[0-9]{4}-[0-9-]+ [0-9:]+ +([0-9.]+) us +([0-9.]+)  ([*.]+) +(.*)/\1 \2 \4 \5/p'
 }
 
 try exercises/$exercise.cu
@@ -35,7 +35,7 @@ result $? 'a try that passes is a row, with its stars and what limits it' "$(row
 first=$(rows)
 
 try "$hidden/right_tile.cu"
-[ "$(rows)" = "$first" ] && grep -q 'not faster than your best' "$work/run" && "$ferry" best 95 | grep -q '2 tries have passed'
+[ "$(rows)" = "$first" ] && grep -q 'not faster than your best' "$work/run" && "$ferry" best 23.3 | grep -q '2 tries have passed'
 result $? 'the same answer has the same score, and is no better' "$(rows)"
 
 try solutions/$exercise.cu
@@ -43,15 +43,15 @@ try solutions/$exercise.cu
 result $? 'a faster one is the next row, by its number' "$(rows)"
 both=$(rows)
 
-"$ferry" run 95 --file "$hidden/right_narrow_tile.cu" >"$work/run" 2>&1
+"$ferry" run 23.3 --file "$hidden/right_narrow_tile.cu" >"$work/run" 2>&1
 grep -q 'stars: ' "$work/run" && [ "$(rows)" = "$both" ]
 result $? 'another file than the own is scored, and not kept' "$(rows)"
 
-printf 'nonsense\n95_faster_transpose tries=2 try=9 when=1 us=0.001 of=33.6 limit=nothing\n97_faster_product tries=-1\n' >>"$FERRY_WORK/.best"
+printf 'nonsense\n23_3_fast_transpose tries=2 try=9 when=1 us=0.001 of=33.6 limit=nothing\n26_4_fast_matmul tries=-1\n' >>"$FERRY_WORK/.best"
 head -c 3000 /dev/zero | tr '\0' x >>"$FERRY_WORK/.best"
 [ "$(rows)" = "$both" ]
 result $? 'lines that are none count for nothing' "$(rows)"
-printf '95_faster_transpose tries=4 try=4 when=1763812345 us=0.5 of=20.25 limit=nothing\n' >"$work/other"
+printf '23_3_fast_transpose tries=4 try=4 when=1763812345 us=0.5 of=20.25 limit=nothing\n' >"$work/other"
 cat "$work/other" >>"$FERRY_WORK/.best"
 sed -i 's/^nonsense$//' "$FERRY_WORK/.best"
 [ "$(rows)" = "$both" ]
@@ -74,10 +74,10 @@ says() { # NAME STATUS TEXT COMMAND...
   [ $? = "$status" ] && grep -q "$text" "$work/out"
   result $? "$name" "$(head -n 3 "$work/out" | tr '\n' ' ')"
 }
-says 'an exercise that is not open' 2 'is no open exercise' "$ferry" best 63
+says 'an exercise that is not open' 2 'is no open exercise' "$ferry" best 23.1
 says 'no exercise' 2 'is no exercise' "$ferry" best 6_none
 says 'an option that there is not' 2 'there is no option --fast' "$ferry" best --fast
-says 'two exercises' 2 'one exercise at a time' "$ferry" best 95 96
+says 'two exercises' 2 'one exercise at a time' "$ferry" best 23.3 96
 says 'help' 0 'usage: ./ferry best' "$ferry" best --help
 says 'it is among the commands' 0 '  best ' "$ferry" help
 finish

@@ -22,30 +22,30 @@ says 'before the start' 0 './ferry start' "$ferry"
 says 'no workspace yet' 2 './ferry start' "$ferry" run
 says 'start' 0 'Copied' "$ferry" start
 says 'where one is' 0 '0 of' "$ferry"
-says 'the list' 0 '10_made_there' "$ferry" list
-says 'the stub fails' 1 'the answer returned NULL' "$ferry" run 10
-says 'no jump ahead: hint' 0 '1 of 3' "$ferry" hint 10
-says 'a second hint' 0 '2 of 3' "$ferry" hint 10
-says 'no solution before the pass' 1 'has not passed yet' "$ferry" solution 10
-says 'unless asked to spoil' 0 'fy_contiguous' "$ferry" solution 10 --spoil
-cp tests/hidden/10_made_there/right_filled.c "$FERRY_WORK/10_made_there.c"
-says 'a right answer' 0 'passed on the simulator; not verified on a GPU' "$ferry" run 10
+says 'the list' 0 '03_1_create_on_the_device' "$ferry" list
+says 'the stub fails' 1 'the answer returned NULL' "$ferry" run 3.1
+says 'no jump ahead: hint' 0 '1 of 3' "$ferry" hint 3.1
+says 'a second hint' 0 '2 of 3' "$ferry" hint 3.1
+says 'no solution before the pass' 1 'has not passed yet' "$ferry" solution 3.1
+says 'unless asked to spoil' 0 'fy_contiguous' "$ferry" solution 3.1 --spoil
+cp tests/hidden/03_1_create_on_the_device/right_filled.c "$FERRY_WORK/03_1_create_on_the_device.c"
+says 'a right answer' 0 'passed on the simulator; not verified on a GPU' "$ferry" run 3.1
 says 'is remembered' 0 '1 of' "$ferry"
-says 'the solution after the pass' 0 'fy_contiguous' "$ferry" solution 10
+says 'the solution after the pass' 0 'fy_contiguous' "$ferry" solution 3.1
 says 'start again' 0 'Added 0' "$ferry" start
-cmp -s tests/hidden/10_made_there/right_filled.c "$FERRY_WORK/10_made_there.c"
+cmp -s tests/hidden/03_1_create_on_the_device/right_filled.c "$FERRY_WORK/03_1_create_on_the_device.c"
 result $? 'start does not touch an answer'
-says 'reset' 0 'is kept' "$ferry" reset 10
-cmp -s exercises/10_made_there.c "$FERRY_WORK/10_made_there.c" && cmp -s tests/hidden/10_made_there/right_filled.c "$FERRY_WORK"/10_made_there.c.2*
+says 'reset' 0 'is kept' "$ferry" reset 3.1
+cmp -s exercises/03_1_create_on_the_device.c "$FERRY_WORK/03_1_create_on_the_device.c" && cmp -s tests/hidden/03_1_create_on_the_device/right_filled.c "$FERRY_WORK"/03_1_create_on_the_device.c.2*
 result $? 'reset keeps the old file aside'
-says 'edit without EDITOR' 2 'EDITOR' "$ferry" edit 10
-says 'edit' 0 '10_made_there.c' env EDITOR='echo -n' "$ferry" edit 10
+says 'edit without EDITOR' 2 'EDITOR' "$ferry" edit 3.1
+says 'edit' 0 '03_1_create_on_the_device.c' env EDITOR='echo -n' "$ferry" edit 3.1
 says 'a lesson' 0 '3. Tensor moves' "$ferry" chapter 3 --read
 ! "$ferry" chapter 3 --read | grep -q '<!--\|<picture\|^#\|^```'
 result $? 'a lesson is rendered'
 says 'a mistake names the section' 1 'read ./ferry chapter 3#made-there-in-the-first-place' \
-  "$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c
-says 'a hint names the section' 0 'The lesson: ./ferry chapter 3#made-there-in-the-first-place' "$ferry" hint 10
+  "$ferry" run 3.1 --file tests/hidden/03_1_create_on_the_device/wrong_swapped.c
+says 'a hint names the section' 0 'The lesson: ./ferry chapter 3#made-there-in-the-first-place' "$ferry" hint 3.1
 says 'a section of a lesson' 0 'All the blocks of a launch' "$ferry" chapter 20#grid-block-guard
 ! "$ferry" chapter 20#grid-block-guard | grep -q 'Five versions'
 result $? 'a section ends where the next one begins'
@@ -68,34 +68,34 @@ for command in $("$ferry" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
 done
 
 # What a failed test prints, repeated, is the same.
-"$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c --all >"$work/first"
+"$ferry" run 3.1 --file tests/hidden/03_1_create_on_the_device/wrong_swapped.c --all >"$work/first"
 token=$(sed -n 's/.*--replay //p' "$work/first" | tail -n 1)
-"$ferry" run 10 --file tests/hidden/10_made_there/wrong_swapped.c --replay "$token" >"$work/again"
+"$ferry" run 3.1 --file tests/hidden/03_1_create_on_the_device/wrong_swapped.c --replay "$token" >"$work/again"
 [ -n "$token" ] && [ "$(grep -A 3 'given:' "$work/first" | tail -n 4)" = "$(grep -A 3 'given:' "$work/again" | tail -n 4)" ]
 result $? 'replay repeats the inputs' "$(grep given "$work/again")"
 # Of all tests: those of one are the same in one of 500 pairs of runs.
-[ "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all | grep given)" != "$("$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all | grep given)" ]
+[ "$("$ferry" run 20.1 --file tests/hidden/20_1_saxpy/wrong_guard.cu --all | grep given)" != "$("$ferry" run 20.1 --file tests/hidden/20_1_saxpy/wrong_guard.cu --all | grep given)" ]
 result $? 'two runs draw other inputs'
 
 # Judged on several numbers of devices, and several times.
 for devices in 0 9 12 1,12 1, ,1 ''; do
-  says "--devices '$devices'" 2 'numbers from 1 to 8' "$ferry" run 10 --file solutions/10_made_there.c --devices "$devices"
+  says "--devices '$devices'" 2 'numbers from 1 to 8' "$ferry" run 3.1 --file solutions/03_1_create_on_the_device.c --devices "$devices"
 done
 for times in 0 1001 -1 3x ''; do
-  says "--times '$times'" 2 'a number from 1 to 1000' "$ferry" run 10 --file solutions/10_made_there.c --times "$times"
+  says "--times '$times'" 2 'a number from 1 to 1000' "$ferry" run 3.1 --file solutions/03_1_create_on_the_device.c --times "$times"
 done
 for seed in zz '' 1g -1 0x1 ' 1' 12345678901234567; do
-  says "--seed '$seed'" 2 'up to 16 hexadecimal digits' "$ferry" run 10 --file solutions/10_made_there.c --seed "$seed"
-  says "--replay '1.$seed'" 2 'what a failed test printed' "$ferry" run 10 --file solutions/10_made_there.c --replay "1.$seed"
+  says "--seed '$seed'" 2 'up to 16 hexadecimal digits' "$ferry" run 3.1 --file solutions/03_1_create_on_the_device.c --seed "$seed"
+  says "--replay '1.$seed'" 2 'what a failed test printed' "$ferry" run 3.1 --file solutions/03_1_create_on_the_device.c --replay "1.$seed"
 done
-"$ferry" run 60 --file tests/hidden/60_saxpy/wrong_guard.cu --all --times 3 --devices 1,2 >"$work/times"
+"$ferry" run 20.1 --file tests/hidden/20_1_saxpy/wrong_guard.cu --all --times 3 --devices 1,2 >"$work/times"
 [ $? = 1 ] && [ "$(grep -cE '^run [123] of 3, with FERRY_SIM_DEVICES=[12]:$' "$work/times")" = 6 ] &&
   [ "$(awk '/^run/ { run = $2 } /given/ { of[run] = of[run] $0 } END { for (run in of) print of[run] }' "$work/times" | sort -u | wc -l)" = 3 ]
 result $? '--times draws other inputs each time' "$(grep -E '^run|given' "$work/times")"
 
 # What an answer prints is shown, with a newline or without.
 printf '#include <stdio.h>\n#define attack() printf("looked at line 7\\nand at 8")\n' | cat - tests/grader/attacks/tail.inc >"$work/prints.c"
-says 'what an answer prints' 1 $'it printed:\n    looked at line 7\n    and at 8' "$ferry" run 10 --file "$work/prints.c"
+says 'what an answer prints' 1 $'it printed:\n    looked at line 7\n    and at 8' "$ferry" run 3.1 --file "$work/prints.c"
 
 # watch: checked at the start, and again after a save
 timeout 20 "$ferry" watch 10 >"$work/watched" 2>&1 &
@@ -104,9 +104,9 @@ for _ in $(seq 100); do
   grep -q waiting "$work/watched" && break
   sleep 0.05
 done
-cp tests/hidden/10_made_there/right_filled.c "$work/saved"
+cp tests/hidden/03_1_create_on_the_device/right_filled.c "$work/saved"
 from=$EPOCHREALTIME
-mv "$work/saved" "$FERRY_WORK/10_made_there.c"
+mv "$work/saved" "$FERRY_WORK/03_1_create_on_the_device.c"
 for _ in $(seq 200); do
   grep -q 'passed on the simulator' "$work/watched" && break
   sleep 0.02
@@ -127,8 +127,8 @@ if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
 fi
 for level in namespaces user bubblewrap landlock none; do
   if ! "${apart[@]}" "$ferry" doctor --sandbox $level | grep -q "ok  *sandbox  *$level: "; then
-    says "sandbox $level: refused, so there is no run" 3 'no answer can be shut in' "${apart[@]}" "$ferry" run 10 --sandbox $level \
-      --file solutions/10_made_there.c
+    says "sandbox $level: refused, so there is no run" 3 'no answer can be shut in' "${apart[@]}" "$ferry" run 3.1 --sandbox $level \
+      --file solutions/03_1_create_on_the_device.c
     "${apart[@]}" "$ferry" grade --answers solutions --only 10 --sandbox $level --json "$work/refused.json" \
       --gradescope "$work/refused.gs" >/dev/null 2>&1
     why=$(python3 -c 'import json, sys
@@ -152,8 +152,8 @@ done
 # ---- an instructor -----------------------------------------------------------------------------------------------------------
 
 mkdir -p "$work/class/ada" "$work/class/bob" "$work/class/none"
-cp solutions/10_made_there.c "$work/class/ada"
-cp tests/hidden/10_made_there/wrong_left.c "$work/class/bob/10_made_there.c"
+cp solutions/03_1_create_on_the_device.c "$work/class/ada"
+cp tests/hidden/03_1_create_on_the_device/wrong_left.c "$work/class/bob/03_1_create_on_the_device.c"
 says 'a class' 1 'ada: 1.00 of 1 points' "$ferry" grade --class "$work/class" --only 10 --seed secret --json "$work/class.json" \
   --junit "$work/class.xml" --csv "$work/class.csv"
 why=$(is_json "$work/class.json")
@@ -161,13 +161,13 @@ result $? 'JSON' "$why"
 why=$(python3 - "$work/class.xml" 2>&1 <<'END'
 import sys, xml.etree.ElementTree as tree
 suites = {s.get("name"): s for s in tree.parse(sys.argv[1]).getroot()}
-assert set(suites) == {p + "/10_made_there" for p in ("ada", "bob", "none")}, suites
+assert set(suites) == {p + "/03_1_create_on_the_device" for p in ("ada", "bob", "none")}, suites
 for name, suite in suites.items():
     cases = suite.findall("testcase")
     assert name[:4] == "none" or "no new privileges" in suite.find("properties/property").get("value")
     assert len(cases) == int(suite.get("tests")) and suite.get("errors") == "0"
     assert sum(c.find("failure") is not None for c in cases) == int(suite.get("failures")), name
-assert suites["ada/10_made_there"].get("failures") == "0" and suites["bob/10_made_there"].get("failures") != "0"
+assert suites["ada/03_1_create_on_the_device"].get("failures") == "0" and suites["bob/03_1_create_on_the_device"].get("failures") != "0"
 END
 )
 result $? 'JUnit' "$(tail -n 1 <<<"$why")"
@@ -195,8 +195,8 @@ says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
 
 # One learner's time in all: what runs when it is over is ended, what is left is not begun, and another learner has his own.
 mkdir "$work/slow" "$work/slow/ada" "$work/slow/bob"
-cp solutions/11_choose_a_device.c "$work/slow/bob"
-cat tests/grader/attacks/sleep.c tests/grader/attacks/tail.inc >"$work/slow/ada/10_made_there.c"
+cp solutions/02_1_choose_a_device.c "$work/slow/bob"
+cat tests/grader/attacks/sleep.c tests/grader/attacks/tail.inc >"$work/slow/ada/03_1_create_on_the_device.c"
 FERRY_ANSWER_SECONDS=60 timeout 100 "$ferry" grade --class "$work/slow" --jobs 1 --limit 6 --json "$work/slow.json" >/dev/null
 why=$(python3 - "$work/slow.json" 2>&1 <<'END'
 import json, sys
@@ -204,7 +204,7 @@ graded = json.load(open(sys.argv[1]))
 assert graded["complete"]
 ada, bob = ([(e["id"], e["status"], e.get("report", "")) for e in l["exercises"]] for l in graded["learners"])
 assert all(s == "timeout" and "limit of 6 s" in r for _, s, r in ada), ada
-assert ("11_choose_a_device", "pass", "") in bob and sum(s == "missing" for _, s, _ in bob) == len(bob) - 1, bob
+assert ("02_1_choose_a_device", "pass", "") in bob and sum(s == "missing" for _, s, _ in bob) == len(bob) - 1, bob
 END
 )
 result $? 'a limit for all of a learner' "$(tail -n 1 <<<"$why")"
@@ -217,9 +217,9 @@ for how in IN_JUDGE IN_ASK BY_PANIC; do
   sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$build/include/grader_config.h" >"$work/cc"
   why=$($(cat "$work/cc") -std=c17 -D_GNU_SOURCE -D$how -Icore -Itests -Itests/grader -Wno-missing-field-initializers -c tests/grader/broken/check.c \
     -o "$work/check.o" 2>&1 &&
-    $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(tr ' ' '\n' <"$build/ferry.objects" | grep -v 10_made_there) -lm 2>&1)
+    $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(tr ' ' '\n' <"$build/ferry.objects" | grep -v 03_1_create_on_the_device) -lm 2>&1)
   result $? "a check that breaks: $how, built" "$why"
-  says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/10_made_there.c
+  says "a check that breaks: $how" 3 'grader error' "$work/broken" run 10 --file solutions/03_1_create_on_the_device.c
   says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 10 --json "$work/broken.json"
   why=$(python3 -c 'import json, sys
 learner = json.load(open(sys.argv[1]))["learners"][0]
@@ -231,7 +231,7 @@ done
 # A build that has gone on under ./ferry: what an answer is linked with is newer than the command.
 cp "$ferry" "$work/old"
 touch -d @0 "$work/old"
-says 'a build that changes' 3 'is newer than ./ferry' "$work/old" run 10 --file solutions/10_made_there.c
+says 'a build that changes' 3 'is newer than ./ferry' "$work/old" run 10 --file solutions/03_1_create_on_the_device.c
 says 'a build that changes, graded' 3 'could not be judged' "$work/old" grade --answers solutions --only 10
 
 # Hostile output in every format: what a learner's answers print, raise and make the compiler repeat, and what his folder is
@@ -240,13 +240,13 @@ attacks=tests/grader/attacks
 hostile=$work/hostile
 evil=$(printf 'ev\033[2J\302\233il\233')
 mkdir -p "$hostile/raised" "$hostile/compiled" "$hostile/$evil"
-cat $attacks/control_characters.c $attacks/tail.inc >"$hostile/$evil/10_made_there.c"
-cat $attacks/control_characters_raised.c $attacks/tail.inc >"$hostile/raised/10_made_there.c"
-cat $attacks/control_characters_compiled.c $attacks/hostile_diagnostics.c $attacks/tail.inc >"$hostile/compiled/10_made_there.c"
+cat $attacks/control_characters.c $attacks/tail.inc >"$hostile/$evil/03_1_create_on_the_device.c"
+cat $attacks/control_characters_raised.c $attacks/tail.inc >"$hostile/raised/03_1_create_on_the_device.c"
+cat $attacks/control_characters_compiled.c $attacks/hostile_diagnostics.c $attacks/tail.inc >"$hostile/compiled/03_1_create_on_the_device.c"
 "$ferry" grade --class "$hostile" --only 10 --json "$work/h.json" --junit "$work/h.xml" --csv "$work/h.csv" >"$work/h.text" 2>&1
 for learner in "$evil" raised compiled; do
   "$ferry" grade --answers "$hostile/$learner" --only 10 --gradescope "$work/h.gs" >>"$work/h.text" 2>&1
-  "$ferry" run 10 --file "$hostile/$learner/10_made_there.c" --all >>"$work/h.text" 2>&1
+  "$ferry" run 3.1 --file "$hostile/$learner/03_1_create_on_the_device.c" --all >>"$work/h.text" 2>&1
   why=$(python3 - "$work/h.gs" "$work/h.text" "$work/h.json" "$work/h.xml" "$work/h.csv" 2>&1 <<'END'
 import csv, json, sys, unicodedata, xml.etree.ElementTree as tree
 

@@ -166,7 +166,7 @@ result $? 'after a pass it offers the next'
 wait_for "$third: fail"
 result $? 'n: the next exercise' "$(screen | tail -n 5 | tr '\n' ' ')"
 "${tmux[@]}" send-keys l
-wait_for '78_run_lengths'
+wait_for '25_4_run_length_encoding'
 result $? 'l: the list'
 "${tmux[@]}" send-keys q
 wait_for "ENDED $turn"
@@ -179,17 +179,17 @@ result $? 'the terminal is as it was before'
 
 printf 'FyTensor *offset_grid(FyDevice d, int64_t r, int64_t c, double o) {\n  volatile int run = 1;\n  while (run) {\n  }\n  return 0;\n}\n' |
   cat <(echo '#include "ferry.h"') - >"$work/endless.c"
-output=$(FERRY_ANSWER_SECONDS=2 "$ferry" run 10 --file "$work/endless.c")
+output=$(FERRY_ANSWER_SECONDS=2 "$ferry" run 3.1 --file "$work/endless.c")
 [ "$(grep -cE '^  timeout ' <<<"$output")" = 1 ] && [ "$(grep -cE '^  not run ' <<<"$output")" -ge 4 ]
 result $? 'an infinite loop costs one timeout: the other tests are not run' "$(head -n 8 <<<"$output" | tr '\n' ' ')"
 printf 'FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {\n  FyTensor *grid = NULL;\n  fy_scope {\n    grid = fy_add_scalar(fy_zeros(fy_shape(rows, columns), .device = device), offset);\n  }\n  return fy_add_scalar(grid, 1);\n}\n' |
   cat <(echo '#include "ferry.h"') - >"$work/after.c"
-says 'a tensor used after its scope is an error, no crash' 1 'is used after its scope has ended' "$ferry" run 10 --file "$work/after.c"
-flat=$("$ferry" run 10 --file "$work/after.c" | tr -s '\n ' ' ')
-[[ $flat == *'it was made at 10_made_there.c:5, and freed with the scope at 10_made_there.c:4'*'fy_keep'* ]]
+says 'a tensor used after its scope is an error, no crash' 1 'is used after its scope has ended' "$ferry" run 3.1 --file "$work/after.c"
+flat=$("$ferry" run 3.1 --file "$work/after.c" | tr -s '\n ' ' ')
+[[ $flat == *'it was made at 03_1_create_on_the_device.c:5, and freed with the scope at 03_1_create_on_the_device.c:4'*'fy_keep'* ]]
 result $? 'it says where it was made, what freed it, and the remedy' "$flat"
-sed 's/256>>>/2048>>>/; s/threads = 256/threads = 2048/' solutions/60_saxpy.cu >"$work/wide.cu"
-says 'a block of too many threads' 1 'known mistake: a block of more than 1024 threads' "$ferry" run 60 --file "$work/wide.cu"
+sed 's/256>>>/2048>>>/; s/threads = 256/threads = 2048/' solutions/20_1_saxpy.cu >"$work/wide.cu"
+says 'a block of too many threads' 1 'known mistake: a block of more than 1024 threads' "$ferry" run 20.1 --file "$work/wide.cu"
 printf '#include <stdio.h>\n#include "ferry.h"\nint main(void) {\n  FyTensor *x = fy_to(fy_ones(fy_shape(4)), fy_cuda_device(0));\n  printf("sum %%g\\n", fy_item(fy_sum(x)));\n}\n' \
   >"$work/played.c"
 says 'play: a C file' 0 'sum 4' "$ferry" play "$work/played.c"

@@ -1,4 +1,4 @@
 // status: compile error
-__asm__(".incbin \"@ROOT@/solutions/10_made_there.c\"");
+__asm__(".incbin \"@ROOT@/solutions/03_1_create_on_the_device.c\"");
 static void attack(void) {
 }

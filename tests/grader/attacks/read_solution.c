@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static void attack(void) {
-  static const char *const files[] = {"@ROOT@/solutions/10_made_there.c", "@ROOT@/tests/hidden/10_made_there/check.c",
+  static const char *const files[] = {"@ROOT@/solutions/03_1_create_on_the_device.c", "@ROOT@/tests/hidden/03_1_create_on_the_device/check.c",
                                       "@ROOT@/build/ferry", "@ROOT@/README.md"};
   for (int i = 0; i < 4; i++)
     if (open(files[i], O_RDONLY) >= 0)

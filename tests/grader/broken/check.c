@@ -23,7 +23,7 @@ static void judge(Case *c) {
 }
 
 EXERCISE = {
-    .id = "10_made_there",
+    .id = "03_1_create_on_the_device",
     .title = "A check that breaks",
     .kind = "write",
     .chapter = 3,

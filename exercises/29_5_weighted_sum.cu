@@ -1,0 +1,64 @@
+// Exercise 29.5: three pointers (find the bug)                            (chapter 29, docs/29_debugging_kernels.md)
+//
+// weighted_on_device is to add up x with weights that come again every four elements:
+//
+//   out[0] = sum of weights[i % 4] * x[i]          i = 0 .. n-1
+//
+//   PyTorch:  out = (x * weights.to("cuda").repeat(n // 4 + 1)[:n]).sum()
+//
+// Its blocks leave a sum each in `partial`, and a second kernel adds those up. Three of its pointers are used as they
+// must not be. Find them, and mend it: `./ferry inspect work/29_5_weighted_sum.cu` helps.
+//
+// Given: x, n float32 in device memory (n at least 1), which may begin anywhere in an array: it may be a view, another
+// one in each call, and around it may be NaN, while all of its own elements are finite; weights, 4 float32 in the
+// host's memory, others in each call, maybe at the same place; out, one float32 in device memory, to be written.
+// Counted: launches (at most two), memory of the device that is not given back (none), and by the inspector what it
+// finds (nothing).
+#include <cuda_runtime.h>
+
+enum { THREADS = 128, BLOCKS = 8 };
+
+// The sum of the block's threads, in thread 0.
+static __device__ float block_sum(float own) {
+  __shared__ float sums[THREADS];
+  int t = threadIdx.x;
+  sums[t] = own;
+  __syncthreads();
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    if (t < half)
+      sums[t] += sums[t + half];
+    __syncthreads();
+  }
+  return sums[0];
+}
+
+__global__ void add_parts(float *partial, const float *x, const float *weights, int n) {
+  int t = blockIdx.x * THREADS + threadIdx.x;
+  float sum = 0;
+  for (int q = t; q < n / 4; q += gridDim.x * THREADS) {
+    float4 four = ((const float4 *)x)[q];
+    sum += four.x * weights[0] + four.y * weights[1] + four.z * weights[2] + four.w * weights[3];
+  }
+  if (t < n % 4) // the last, incomplete four
+    sum += x[n / 4 * 4 + t] * weights[t];
+  sum = block_sum(sum);
+  if (threadIdx.x == 0)
+    partial[blockIdx.x] = sum;
+}
+
+__global__ void add_up(float *out, const float *partial, int count) {
+  float sum = block_sum((int)threadIdx.x < count ? partial[threadIdx.x] : 0);
+  if (threadIdx.x == 0)
+    *out = sum;
+}
+
+extern "C" void weighted_on_device(float *out, const float *x, const float *weights, int n) {
+  int blocks = (n + 4 * THREADS - 1) / (4 * THREADS);
+  if (blocks > BLOCKS)
+    blocks = BLOCKS;
+  float *partial;
+  cudaMalloc((void **)&partial, blocks * sizeof(float));
+  add_parts<<<blocks, THREADS>>>(partial, x, weights, n);
+  cudaFree(partial);
+  add_up<<<1, THREADS>>>(out, partial, blocks);
+}

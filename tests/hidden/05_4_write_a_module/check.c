@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Exercise 5.4: a module with a parameter, a buffer and a child, each registered as what it is.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+static const Mistake PLAIN_BUFFER = {"buffer in a plain field",
+                                     "`mean` is in the struct and the module does not know of it: .to leaves it "
+                                     "behind, and state_dict does not save it. "
+                                     "fy_register_buffer does both, storing and telling.",
+                                     "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake PLAIN_PARAMETER = {
+    "parameter in a plain field",
+    "`scale` is in the struct and the module does not know of it, so no optimizer will ever change it. Use "
+    "fy_register_parameter.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake PLAIN_CHILD = {"child in a plain field",
+                                    "`fc` is in the struct and the module does not know of it. Use fy_register_module.",
+                                    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake LEARNT_MEAN = {"buffer registered as a parameter",
+                                    "An optimizer would change `mean`, which is known and not learnt: it is a buffer.",
+                                    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake FIXED_SCALE = {"parameter registered as a buffer",
+                                    "`scale` is to be learnt, and buffers have no gradient: it is a parameter.",
+                                    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake FIRST_VALUES = {
+    "other first values", "scale begins with ones and mean with zeros, so that a new module changes nothing.",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NO_SCALE = {"scale not used", "The output is that of a scale of ones, whatever is in `scale`.",
+                                 "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake NO_MEAN = {"mean not used", "The output is that of a mean of zeros, whatever is in `mean`.",
+                                "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake SCALED_FIRST = {"scaled before it was centred",
+                                     "(x - mean) * scale is not x * scale - mean: the mean is that of the input.",
+                                     "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake BY_MODE = {"no gradients in evaluation mode",
+                                "A module's mode says how dropout and BatchNorm compute. Whether autograd records is "
+                                "another question, which the caller answers.",
+                                "docs/05_model_moves.md#one-epoch-of-fashion-mnist"};
+static const Mistake DETACHED = {"no gradient for scale",
+                                 "The output does not depend on `scale` as far as autograd can see: it was detached, "
+                                 "copied out, or used in fy_no_grad.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake OTHER_NAME = {
+    "registered under another name",
+    "The names are part of the file format: whoever loads a state_dict looks for scale, mean, "
+    "fc.weight and fc.bias.",
+    "docs/05_model_moves.md#every-parameter-verified"};
+static const Mistake OTHER_SIZE = {
+    "a tensor of another size", "scale and mean have one element for each feature; fc is (out_features, in_features).",
+    "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NO_INPUT = {"no gradient for the input",
+                                 "A module may stand behind others: the gradient has to find its way through it, to x.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake NO_LAYER = {"no gradient for the layer",
+                                 "The output does not depend on fc's weight as far as autograd can see: forward ran in "
+                                 "fy_no_grad, or its result was detached.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake LEARNS = {"a buffer that requires a gradient",
+                               "The mean is known, not learnt: autograd has nothing to compute for it.",
+                               "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake LAST_MADE = {
+    "one module for all",
+    "As soon as another module was made, this one computed with that one's tensors. Each has "
+    "its own: forward gets the module as `self`; a global is shared by all.",
+    "docs/05_model_moves.md#a-model-of-ones-own"};
+static const Mistake TRANSFER = {"a transfer in forward",
+                                 "Something crosses between host and device at every call. What is registered has "
+                                 "moved with the module; use it there.",
+                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
+
+static const Mistake STALE = {"values of an earlier forward",
+                              "The module's tensors were given other values, as a training step does, and the output "
+                              "was computed with old ones. Each forward uses them as they are then.",
+                              "docs/05_model_moves.md#parameters-and-buffers-too"};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+static void ask(Case *c, const char *device, int64_t batch, bool loaded, Give how) {
+  int64_t in = draw_int(c, 10, 16), out = draw_odd(c, 17, 25);
+  how.device = device;
+  give_text(c, "device", device);
+  give_number(c, "in_features", (double)in);
+  give_number(c, "out_features", (double)out);
+  give_number(c, "loaded", loaded);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(batch, in), -4, 4), how);
+  give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(batch, out), -1, 1), (Give){.device = device});
+  give_array(c, "scale", draw_array(c, FY_FLOAT32, shape(in), 2, 4), (Give){0});
+  give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(in), 5, 9), (Give){0});
+  give_array(c, "fc.weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1), (Give){0});
+  give_array(c, "fc.bias", draw_array(c, FY_FLOAT32, shape(out), -4, 4), (Give){0});
+}
+
+static void ask_data(Case *c) {
+  ask(c, "cpu", draw_odd(c, 3, 9), false, (Give){.requires_grad = false});
+}
+static void ask_cpu(Case *c) {
+  ask(c, "cpu", draw_odd(c, 3, 9), false, (Give){.requires_grad = true});
+}
+static void ask_gpu(Case *c) {
+  ask(c, "cuda:0", draw_odd(c, 3, 9), false, (Give){.requires_grad = true});
+}
+static void ask_second(Case *c) {
+  ask(c, "cuda:1", draw_odd(c, 3, 9), false, (Give){.requires_grad = true});
+}
+static void ask_gaps(Case *c) {
+  ask(c, "cuda:0", draw_odd(c, 31, 49), false, (Give){.strided = true, .requires_grad = true});
+}
+static void ask_loaded(Case *c) {
+  ask(c, "cuda:0", draw_odd(c, 3, 9), true, (Give){.requires_grad = true});
+}
+static void ask_no_rows(Case *c) {
+  ask(c, "cuda:0", 0, false, (Give){.requires_grad = true});
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+typedef enum Way { RIGHT, WITHOUT_SCALE, WITHOUT_MEAN, SCALE_FIRST, CHANGED } Way;
+
+static Array *output_of(Case *c, Way way) {
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *mean = given(c, "mean");
+  const Array *weight = given(c, "fc.weight"), *bias = given(c, "fc.bias");
+  int64_t batch = x->shape.size[0], in = x->shape.size[1], out = weight->shape.size[0];
+  double factor = way == CHANGED ? -2 : 1; // of all that is in the module: see the driver
+  Array *y = new_array(c, FY_FLOAT32, shape(batch, out));
+  for (int64_t i = 0; i < y->count; i++) {
+    double sum = factor * bias->f32[i % out];
+    for (int64_t k = 0; k < in; k++) {
+      double s = way == WITHOUT_SCALE ? 1 : factor * scale->f32[k], m = way == WITHOUT_MEAN ? 0 : factor * mean->f32[k];
+      double value = x->f32[i / out * in + k];
+      sum += (way == SCALE_FIRST ? value * s - m : (value - m) * s) * factor * weight->f32[i % out * in + k];
+    }
+    y->f32[i] = (float)sum;
+  }
+  return y;
+}
+
+// d output / d scale[k], weighted by the gradient: the sum over rows of (x - mean) * (gradient @ weight).
+static Array *scale_gradient(Case *c) {
+  const Array *x = given(c, "x"), *mean = given(c, "mean"), *weight = given(c, "fc.weight"), *g = given(c, "gradient");
+  int64_t batch = x->shape.size[0], in = x->shape.size[1], out = weight->shape.size[0];
+  Array *gradient = new_array(c, FY_FLOAT32, shape(in));
+  for (int64_t k = 0; k < in; k++) {
+    double sum = 0;
+    for (int64_t i = 0; i < batch; i++)
+      for (int64_t j = 0; j < out; j++)
+        sum += ((double)x->f32[i * in + k] - mean->f32[k]) * g->f32[i * out + j] * weight->f32[j * in + k];
+    gradient->f32[k] = (float)sum;
+  }
+  return gradient;
+}
+
+// d output / d x, weighted by the gradient: (gradient @ weight) * scale.
+static Array *input_gradient(Case *c) {
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *weight = given(c, "fc.weight"),
+              *g = given(c, "gradient");
+  int64_t in = x->shape.size[1], out = weight->shape.size[0];
+  Array *gradient = new_array(c, FY_FLOAT32, x->shape);
+  for (int64_t i = 0; i < x->count; i++) {
+    double sum = 0;
+    for (int64_t j = 0; j < out; j++)
+      sum += (double)g->f32[i / in * out + j] * weight->f32[j * in + i % in];
+    gradient->f32[i] = (float)(sum * scale->f32[i % in]);
+  }
+  return gradient;
+}
+
+// d output / d fc.weight: gradient.T @ ((x - mean) * scale).
+static Array *weight_gradient(Case *c) {
+  const Array *x = given(c, "x"), *scale = given(c, "scale"), *mean = given(c, "mean"), *g = given(c, "gradient");
+  int64_t batch = x->shape.size[0], in = x->shape.size[1], out = g->shape.size[1];
+  Array *gradient = new_array(c, FY_FLOAT32, shape(out, in));
+  for (int64_t i = 0; i < gradient->count; i++) {
+    double sum = 0;
+    for (int64_t n = 0; n < batch; n++)
+      sum += ((double)x->f32[n * in + i % in] - mean->f32[i % in]) * scale->f32[i % in] * g->f32[n * out + i / in];
+    gradient->f32[i] = (float)sum;
+  }
+  return gradient;
+}
+
+static bool has(const Case *c, const char *list, const char *name) {
+  char text[600] = " ", wanted[64] = " ";
+  strncat(text, got_text(c, list), 512);
+  strcat(text, " ");
+  strncat(wanted, name, 50);
+  strcat(wanted, " ");
+  return strstr(text, wanted) != NULL;
+}
+
+static int names_in(const Case *c, const char *list) {
+  int names = *got_text(c, list) ? 1 : 0;
+  for (const char *at = got_text(c, list); *at; at++)
+    names += *at == ' ';
+  return names;
+}
+
+static bool all_named(const Case *c) {
+  return has(c, "state", "scale") && has(c, "state", "mean") && has(c, "state", "fc.weight") &&
+         has(c, "state", "fc.bias");
+}
+
+static bool was_made(const Case *c) {
+  return *got_text(c, "made") != '\0';
+}
+
+static bool is_near(const Array *a, const Array *want) {
+  int64_t near = 0;
+  if (!a || a->dtype != FY_FLOAT32 || !same_shape(a->shape, want->shape))
+    return false;
+  for (int64_t i = 0; i < want->count; i++)
+    near += fabs((double)a->f32[i] - want->f32[i]) <= 1e-4 * fmax(1, fabs((double)want->f32[i]));
+  return near == want->count;
+}
+
+static void suspects(Case *c) {
+  bool made = was_made(c);
+  suspect_that(c, made && has(c, "parameters", "mean"), &LEARNT_MEAN);
+  suspect_that(c, made && has(c, "buffers", "scale"), &FIXED_SCALE);
+  suspect_that(c, made && names_in(c, "state") == 4 && !all_named(c), &OTHER_NAME);
+  suspect_that(c, made && !has(c, "state", "mean"), &PLAIN_BUFFER);
+  suspect_that(c, made && !has(c, "state", "scale"), &PLAIN_PARAMETER);
+  suspect_that(c, made && !has(c, "state", "fc.weight"), &PLAIN_CHILD);
+  suspect_array(c, "output", output_of(c, WITHOUT_SCALE), &NO_SCALE);
+  suspect_array(c, "output", output_of(c, WITHOUT_MEAN), &NO_MEAN);
+  suspect_array(c, "output", output_of(c, SCALE_FIRST), &SCALED_FIRST);
+  Array *alone = output_of(c, RIGHT);
+  suspect_that(c, is_near(got(c, "output alone"), alone) && got(c, "output") && !is_near(got(c, "output"), alone),
+               &LAST_MADE);
+  bool ran = made && got(c, "output"), weight = got(c, "fc.weight.grad") != NULL;
+  suspect_that(c, made && strstr(got_error(c), "does not require grad"), &NO_LAYER);
+  suspect_that(c, ran && all_named(c) && weight && !got(c, "scale.grad"), &DETACHED);
+}
+
+static bool judge_registered(Case *c) {
+  if (!expect_that(c, was_made(c), NULL, "centered_linear: the answer returned NULL"))
+    return false;
+  return expect_text(c, "parameters", "scale fc.weight fc.bias") && expect_text(c, "buffers", "mean") &&
+         expect_text(c, "state", "scale mean fc.weight fc.bias");
+}
+
+static bool all_are(const Array *a, float value) {
+  int64_t equal = 0;
+  for (int64_t i = 0; a && a->dtype == FY_FLOAT32 && i < a->count; i++)
+    equal += a->f32[i] == value;
+  return a && equal == a->count;
+}
+
+// All were right, until the module's tensors had other values.
+static void judge_changed(Case *c) {
+  static const char *const names[] = {"changed alone", "changed in evaluation mode", "changed"};
+  Array *want = output_of(c, CHANGED);
+  for (int i = 0; i < 3; i++) {
+    suspect_that(c,
+                 is_near(got(c, "output"), output_of(c, RIGHT)) && got(c, names[i]) && !is_near(got(c, names[i]), want),
+                 &STALE);
+    if (!expect_array(c, names[i], want, 1e-4))
+      return;
+  }
+  expect_that(c, got_number(c, "recorded in evaluation mode") == 1, &BY_MODE,
+              "the output in evaluation mode does not require a gradient");
+}
+
+static void judge(Case *c) {
+  static const char *const moved[] = {"moved scale", "moved mean", "moved fc.weight", "moved fc.bias"};
+  suspects(c);
+  if (!judge_registered(c))
+    return;
+  if (!expect_that(c, all_are(got(c, "first scale"), 1) && all_are(got(c, "first mean"), 0), &FIRST_VALUES,
+                   "a new module: expected a scale of ones and a mean of zeros"))
+    return;
+  if (!expect_that(c, all_are(got(c, "second scale"), 1) && all_are(got(c, "second mean"), 0), &LAST_MADE,
+                   "a second module: expected a scale of ones and a mean of zeros, whatever is in the first"))
+    return;
+  if (!expect_that(c, !*got_text(c, "of another size"), &OTHER_SIZE, "%.40s: it has another size",
+                   got_text(c, "of another size")))
+    return;
+  if (!expect_array(c, "output", output_of(c, RIGHT), 1e-4))
+    return;
+  expect_device(c, "output", given_text(c, "device"), NULL);
+  for (int i = 0; i < 4; i++)
+    expect_device(c, moved[i], given_text(c, "device"), NULL);
+  expect_that(c, got_number(c, "mean learns") == 0, &LEARNS, "mean: it requires a gradient");
+  expect_array(c, "scale.grad", scale_gradient(c), 1e-3);
+  if (expect_that(c, got(c, "fc.weight.grad") != NULL, &NO_LAYER, "fc.weight.grad: there is none"))
+    expect_array(c, "fc.weight.grad", weight_gradient(c), 1e-3);
+  const bool wanted = given(c, "x")->flags & ARRAY_REQUIRES_GRAD;
+  if (wanted && expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: there is none"))
+    expect_array(c, "x.grad", input_gradient(c), 1e-3);
+  expect_at_most(c, "copies in forward",
+                 counts(c)->host_to_device + counts(c)->device_to_host + counts(c)->device_to_device, 0, &TRANSFER);
+  judge_changed(c);
+}
+
+EXERCISE = {
+    .id = "05_4_write_a_module",
+    .title = "Write a module",
+    .after_pass = "What is registered is moved, saved and trained with the module; a plain pointer is not.",
+    .kind = "write",
+    .chapter = 5,
+    .level = LEVEL_MEDIUM,
+    .minutes = 30,
+    .essential = true,
+    .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",
+    .hints =
+        {"The struct is there. The forward function casts self to it and uses its fields; fy_module_new takes both.",
+         "fy_register_parameter(m, scale, tensor), fy_register_buffer(m, mean, tensor), fy_register_module(m, fc, "
+         "layer): "
+         "each stores into the field and registers its name.",
+         "forward: fy_sub(x, m->mean), times m->scale with fy_mul (both are repeated for each row), and that through "
+         "fy_forward(m->fc, ...)."},
+    .functions = {"centered_linear"},
+    .tests = {{"an input that requires no gradient", ask_data, .judge = judge},
+              {"on the CPU", ask_cpu, .judge = judge},
+              {"on a GPU", ask_gpu, .judge = judge},
+              {"on the second GPU", ask_second, .judge = judge, .devices = 2},
+              {"an input with gaps", ask_gaps, .judge = judge},
+              {"another's state", ask_loaded, .judge = judge},
+              {"no rows", ask_no_rows, .judge = judge},
+              {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true}},
+};

@@ -1,4 +1,0 @@
-// What an answer to exercise 10 defines.
-#include "ferry.h"
-
-FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset);

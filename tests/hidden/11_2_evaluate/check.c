@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+// Exercise 11.2: evaluation without a graph. The driver's model notes in which state it is called.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+#define LESSON "docs/11_memory.md#what-a-graph-keeps-alive"
+#define EVALUATION "docs/09_training_a_classifier.md#evaluation"
+
+static const Mistake RECORDED = {"a graph recorded",
+                                 "The outputs carry a graph, which keeps all activations of a batch alive. Evaluate in "
+                                 "fy_no_grad.",
+                                 LESSON};
+static const Mistake TRAINING_MODE = {"evaluated in training mode",
+                                      "Dropout silenced a part of the features, and BatchNorm went by the batch, and "
+                                      "learned from it. Before: fy_eval(model).",
+                                      EVALUATION};
+static const Mistake LEFT_IN_EVAL = {
+    "left in evaluation mode", "The model came in training mode. Training would go on without dropout.", EVALUATION};
+static const Mistake SWITCHED_TO_TRAINING = {"switched to training mode",
+                                             "The model came in evaluation mode, and was to stay in it.", EVALUATION};
+static const Mistake RECORDING_LEFT_OFF = {
+    "recording left off",
+    "After the call nothing is recorded any more: the next backward has no graph. "
+    "A block of fy_no_grad ends by itself.",
+    LESSON};
+static const Mistake RECORDING_SWITCHED_ON = {
+    "recording switched on",
+    "The caller had recording off, and it was to stay so. Put back what was, or "
+    "take fy_no_grad, which does.",
+    LESSON};
+static const Mistake MEAN_OF_MEANS = {
+    "the mean of the batches' means",
+    "A shorter last batch counts as much as the others. Weight each batch by its samples.",
+    "docs/11_memory.md#needing-less"};
+static const Mistake LAST_LEFT_OUT = {"the last batch left out",
+                                      "N is no multiple of the batch. What remains is a batch, too, a shorter one.",
+                                      "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake WHOLE = {"more than a batch at once", "More than `batch` samples went through the model together.",
+                              "docs/07_pitfalls.md#more-memory-than-there-is"};
+static const Mistake STAYS = {"tensors of every batch stay",
+                              "No graph is recorded, and still each batch leaves tensors behind that are in use: they "
+                              "belong to no scope that ends with the batch, or are kept for the end.",
+                              "docs/11_memory.md#when-a-tensor-dies"};
+static const Mistake FROZEN = {"the parameters require no gradient any more",
+                               "Switching that off avoids the graph, but training cannot go on. Put it back, or take "
+                               "fy_no_grad.",
+                               LESSON};
+static const Mistake COUNTED = {"a count in place of a share", "The number of right samples was not divided by N.",
+                                EVALUATION};
+static const Mistake PERCENT = {"percent in place of a share", "The share was wanted as a number from 0 to 1.",
+                                EVALUATION};
+static const Mistake WHOLE_NUMBERS = {
+    "divided as whole numbers",
+    "The share is 0 although some samples are right: int64_t divided by int64_t leaves out "
+    "what is behind the point. Divide as double.",
+    EVALUATION};
+static const Mistake UNDERFLOW = {
+    "the logarithm of a softmax",
+    "The loss is not a finite number although the outputs are. softmax of outputs that lie far apart is 0 for the "
+    "small ones, and its logarithm is not finite. fy_cross_entropy takes the outputs themselves.",
+    "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake DRAWN = {
+    "random numbers drawn",
+    "The random generator goes on somewhere else after the call: the training's dropout and order are others then. A "
+    "loader draws a seed from it unless it has one.",
+    EVALUATION};
+static const Mistake SUMMED = {"a sum in place of the mean", "*loss is the sum over all samples. Divide it by N.",
+                               EVALUATION};
+static const Mistake TOO_LONG = {"the last batch too long", "The last batch ends where the samples end.",
+                                 "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+static const Mistake NO_LOSS = {"the loss not filled in", "*loss is what it was, or 0.", EVALUATION};
+static const Mistake THAWED = {
+    "a frozen parameter learns again",
+    "A parameter that required no gradient requires one now. fy_no_grad leaves all as they are.", EVALUATION};
+static const Mistake CHANGED = {"the model changed",
+                                "Parameters, buffers or gradients are not what they were. Evaluating changes nothing.",
+                                EVALUATION};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+// A batch of inputs is more than 512 bytes, in which the device's memory is handed out: who keeps them is seen.
+static void ask_with(Case *c, const char *device, int64_t count, int64_t batch, bool gaps, bool training,
+                     bool recording, double bias) {
+  int64_t features = draw_int(c, 14, 19), hidden = draw_odd(c, 61, 79), classes = draw_int(c, 3, 5);
+  Give parameter = {.device = device, .requires_grad = true}, plain = {.device = device};
+  give_number(c, "batch", (double)batch);
+  give_number(c, "training", training);
+  give_number(c, "recording", recording);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(count, features), -1, 1),
+             (Give){.device = device, .strided = gaps});
+  give_array(c, "labels", draw_array(c, FY_INT64, shape(count), 0, (double)(classes - 1)), plain);
+  give_array(c, "w1", draw_array(c, FY_FLOAT32, shape(hidden, features), -1, 1), parameter);
+  give_array(c, "mean", draw_array(c, FY_FLOAT32, shape(hidden), -1, 1), plain);
+  give_array(c, "variance", draw_array(c, FY_FLOAT32, shape(hidden), 0.5, 2), plain);
+  give_array(c, "w2", draw_array(c, FY_FLOAT32, shape(classes, hidden), -0.5, 0.5), gaps ? plain : parameter); // frozen
+  give_number(c, "frozen", gaps);
+  Array *b2 = draw_array(c, FY_FLOAT32, shape(classes), -bias, bias);
+  b2->f32[0] = (float)-bias; // as far apart as may be, in every run
+  b2->f32[classes - 1] = (float)bias;
+  give_array(c, "b2", b2, parameter);
+}
+
+static void ask_on(Case *c, const char *device, bool gaps, bool training, bool recording) {
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, device, batch * draw_int(c, 3, 5) + draw_int(c, 3, batch / 2), batch, gaps, training, recording, 1);
+}
+static void ask_gpu(Case *c) {
+  ask_on(c, "cuda:0", false, true, true);
+}
+static void ask_cpu(Case *c) {
+  ask_on(c, "cpu", false, true, true);
+}
+static void ask_second(Case *c) {
+  ask_on(c, "cuda:1", false, true, true);
+}
+static void ask_gaps(Case *c) {
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) + 1, batch, true, true, true, 1); // one sample is over
+}
+static void ask_evaluating(Case *c) { // one sample is missing to a whole batch
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5) - 1, batch, false, false, true, 1);
+}
+static void ask_not_recording(Case *c) {
+  ask_on(c, "cuda:0", false, true, false);
+}
+static void ask_whole(Case *c) {
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * draw_int(c, 3, 5), batch, false, true, true, 1);
+}
+static void ask_few(Case *c) {
+  ask_with(c, "cuda:0", draw_int(c, 7, 15), 64, false, true, true, 1);
+}
+static void ask_many(Case *c) {
+  int64_t batch = draw_odd(c, 11, 15);
+  ask_with(c, "cuda:0", batch * draw_int(c, 50, 60) + draw_int(c, 2, 5), batch, false, true, true, 1);
+}
+// Outputs of a batch take more than memory may grow by.
+static void ask_large_batches(Case *c) {
+  int64_t batch = draw_odd(c, 151, 199);
+  ask_with(c, "cuda:0", batch * draw_int(c, 4, 5) + draw_int(c, 3, 50), batch, false, true, true, 1);
+}
+static void ask_sure(Case *c) { // outputs so far apart that a softmax is exactly 0 and 1
+  int64_t batch = draw_odd(c, 17, 27);
+  ask_with(c, "cuda:0", batch * 2 + 5, batch, false, true, true, 300);
+}
+
+// ---- the evaluation in plain loops -------------------------------------------------------------------------------------
+
+typedef struct Numbers {
+  double share, loss;
+  double ties; // the share whose two largest outputs are too near each other for float32 to tell which is the larger
+} Numbers;
+
+// The outputs of one sample.
+static void outputs_of(const Case *c, int64_t sample, double *output) {
+  const Array *x = given(c, "x"), *w1 = given(c, "w1"), *w2 = given(c, "w2");
+  int64_t features = x->shape.size[1], hidden = w1->shape.size[0], classes = w2->shape.size[0];
+  for (int64_t o = 0; o < classes; o++)
+    output[o] = given(c, "b2")->f32[o];
+  for (int64_t k = 0; k < hidden; k++) {
+    double h = 0;
+    for (int64_t j = 0; j < features; j++)
+      h += (double)w1->f32[k * features + j] * x->f32[sample * features + j];
+    h = (h - given(c, "mean")->f32[k]) / sqrt(given(c, "variance")->f32[k] + 1e-5);
+    for (int64_t o = 0; o < classes; o++)
+      output[o] += h * w2->f32[o * hidden + k];
+  }
+}
+
+static Numbers of_samples(const Case *c, int64_t from, int64_t to) {
+  int64_t classes = given(c, "w2")->shape.size[0], right = 0, ties = 0;
+  double loss = 0, output[8];
+  for (int64_t i = from; i < to; i++) {
+    int64_t label = given(c, "labels")->i64[i], best = 0;
+    double sum = 0;
+    outputs_of(c, i, output);
+    for (int64_t o = 0; o < classes; o++) {
+      best = output[o] > output[best] ? o : best;
+      sum += exp(output[o]);
+    }
+    for (int64_t o = 0; o < classes; o++)
+      if (o != best && output[best] - output[o] < 1e-5 * (1 + fabs(output[best]))) {
+        ties++;
+        break;
+      }
+    right += best == label;
+    loss += log(sum) - output[label];
+  }
+  const double count = (double)(to - from);
+  return (Numbers){(double)right / count, loss / count, (double)ties / count};
+}
+
+static Numbers mean_of_means(const Case *c) {
+  int64_t count = given(c, "x")->shape.size[0], batch = (int64_t)given_number(c, "batch"),
+          batches = (count + batch - 1) / batch;
+  Numbers mean = {0, 0, 0};
+  for (int64_t i = 0; i < count; i += batch) {
+    Numbers part = of_samples(c, i, i + batch < count ? i + batch : count);
+    mean.share += part.share / (double)batches;
+    mean.loss += part.loss / (double)batches;
+  }
+  return mean;
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+static bool near(double a, double b) {
+  return fabs(a - b) <= 1e-5 * fmax(1, fabs(b));
+}
+
+static void suspects(Case *c, Numbers want) {
+  int64_t count = given(c, "x")->shape.size[0], batch = (int64_t)given_number(c, "batch");
+  double share = got_number(c, "share"), loss = got_number(c, "loss"), calls = got_number(c, "calls");
+  suspect_that(c, got_number(c, "calls in training mode") > 0, &TRAINING_MODE);
+  if (count % batch && count > batch) {
+    Numbers means = mean_of_means(c), whole = of_samples(c, 0, count - count % batch);
+    double rows = (double)(count - count % batch) / (double)count;
+    suspect_that(c, near(loss, whole.loss) || near(loss, whole.loss * rows), &LAST_LEFT_OUT);
+    suspect_that(c, near(loss, means.loss) || (near(share, means.share) && near(loss, want.loss)), &MEAN_OF_MEANS);
+  }
+  suspect_error(c, "exceeds", &TOO_LONG);
+  if (count != 100) { // else the two are one
+    suspect_that(c, near(share, want.share * (double)count) && near(loss, want.loss), &COUNTED);
+    suspect_that(c, near(share, want.share * 100) && near(loss, want.loss), &PERCENT);
+  }
+  suspect_that(c, share == 0 && want.share > 0 && calls > 0 && near(loss, want.loss), &WHOLE_NUMBERS);
+  suspect_that(c, calls > 0 && !isfinite(loss), &UNDERFLOW);
+  suspect_that(c, near(share, want.share) && count > 1 && near(loss, want.loss * (double)count), &SUMMED);
+  suspect_that(c, calls > 0 && near(share, want.share) && (loss == 0 || loss == -1), &NO_LOSS);
+}
+
+static bool same(const Case *c, const char *name) {
+  const Array *before = given(c, name), *after = got_shaped(c, name, before->shape);
+  return after && memcmp(after->f32, before->f32, (size_t)before->count * sizeof(float)) == 0;
+}
+
+// In training mode it had a gradient of threes, else none.
+static bool same_gradient(const Case *c) {
+  const Array *after = got_shaped(c, "w1.grad", given(c, "w1")->shape);
+  bool same = given_number(c, "training") == 1 ? after && after->dtype == FY_FLOAT32 : !got(c, "w1.grad");
+  for (int64_t i = 0; same && after && i < after->count; i++)
+    same = after->f32[i] == 3;
+  return same;
+}
+
+static bool judge_afterwards(Case *c) {
+  bool training = given_number(c, "training") == 1, recording = given_number(c, "recording") == 1;
+  bool frozen = given_number(c, "frozen") == 1;
+  return expect_exactly(c, "parts of the model (of 3) in training mode afterwards", got_count(c, "training afterwards"),
+                        training ? 3 : 0, training ? &LEFT_IN_EVAL : &SWITCHED_TO_TRAINING) &&
+         expect_exactly(c, "fy_is_grad_enabled() afterwards", got_count(c, "recording afterwards"), recording,
+                        recording ? &RECORDING_LEFT_OFF : &RECORDING_SWITCHED_ON) &&
+         expect_that(c, same(c, "w1") && same(c, "w2") && same(c, "mean") && same_gradient(c), &CHANGED,
+                     "parameters, buffers, gradients: expected as they were") &&
+         expect_that(c,
+                     got(c, "w1")->flags & ARRAY_REQUIRES_GRAD && (frozen || got(c, "w2")->flags & ARRAY_REQUIRES_GRAD),
+                     &FROZEN, "the parameters: expected to require gradients still") &&
+         expect_that(c, !frozen || !(got(c, "w2")->flags & ARRAY_REQUIRES_GRAD), &THAWED,
+                     "the frozen parameter: expected to require no gradient still");
+}
+
+static void judge_memory(Case *c) {
+  const Array *bytes = got(c, "bytes");
+  if (!expect_that(c, bytes && bytes->dtype == FY_INT64, NULL, "the model was not called"))
+    return;
+  for (int64_t i = 2; i < bytes->count; i++)
+    if (!expect_at_most(c, "bytes in use on the device when a forward pass begins, beyond the second one's",
+                        bytes->i64[i] - bytes->i64[1], 1024 * (i - 1), &STAYS))
+      return;
+}
+
+static void judge(Case *c) {
+  Numbers want = of_samples(c, 0, given(c, "x")->shape.size[0]);
+  suspects(c, want);
+  const bool tie = fabs(got_number(c, "share") - want.share) < want.ties + 1e-9;
+  const double share = want.ties > 0 && tie ? got_number(c, "share") : want.share;
+  if (!expect_number(c, "loss", want.loss, 1e-4) || !expect_number(c, "share", share, 1e-5))
+    return;
+  if (!expect_exactly(c, "forward passes in training mode", got_count(c, "calls in training mode"), 0,
+                      &TRAINING_MODE) ||
+      !expect_exactly(c, "outputs with a graph", got_count(c, "outputs with a graph"), 0, &RECORDED) ||
+      !expect_at_most(c, "samples in a forward pass", got_count(c, "most rows"), (int64_t)given_number(c, "batch"),
+                      &WHOLE))
+    return;
+  if (judge_afterwards(c) && expect_exactly(c, "changes of the random generator", got_count(c, "drawn"), 0, &DRAWN))
+    judge_memory(c);
+}
+
+EXERCISE = {
+    .id = "11_2_evaluate",
+    .title = "Evaluation without a graph",
+    .after_pass = "Evaluation keeps nothing for backward, and leaves the model's mode as it found it.",
+    .kind = "write",
+    .chapter = 11,
+    .level = LEVEL_EASY,
+    .minutes = 20,
+    .lesson = "docs/11_memory.md#what-a-graph-keeps-alive",
+    .hints =
+        {"fy_eval(model) before, and model->training tells what to put back: fy_set_training_of(model, was_training).",
+         "fy_no_grad { ... } around the loop: no graph within, and afterwards recording is what it was.",
+         "An fy_scope for each batch. Its loss is a mean over n samples: add fy_item(loss) * n, and divide by N at the "
+         "end. fy_eq(fy_argmax_dim(output, 1, false), labels) are the right ones."},
+    .functions = {"evaluate"},
+    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+              {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
+              {.name = "in evaluation mode already", .ask = ask_evaluating, .judge = judge},
+              {.name = "called without recording", .ask = ask_not_recording, .judge = judge},
+              {.name = "whole batches only", .ask = ask_whole, .judge = judge},
+              {.name = "fewer than a batch", .ask = ask_few, .judge = judge},
+              {.name = "outputs far apart", .ask = ask_sure, .judge = judge},
+              {.name = "many batches", .ask = ask_many, .judge = judge},
+              {.name = "large batches", .ask = ask_large_batches, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
+              {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true}},
+};

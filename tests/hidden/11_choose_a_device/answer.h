@@ -1,5 +1,0 @@
-// What an answer to exercise 11 defines.
-#include "ferry.h"
-
-FyDevice choose_device(const char *wish, int cuda_devices, bool mps_available);
-FyDevice device_here(const char *wish);

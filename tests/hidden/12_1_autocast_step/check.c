@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// Exercise 12.1: a training step in float16. The driver's model notes under which autocast it runs.
+#include "exercise.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ORDER "docs/12_mixed_precision.md#who-waits-for-the-device"
+#define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
+#define REGION "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"
+
+static const Mistake NOTHING = {"nothing returned", "The function has to return the loss.", LOOP};
+static const Mistake NO_AUTOCAST = {"no autocast in float16",
+                                    "The model ran outside of a region of autocast, or in a region of another type. On "
+                                    "the CPU the default is bfloat16: "
+                                    ".dtype = FY_FLOAT16 has to be named.",
+                                    REGION};
+static const Mistake BACKWARD_INSIDE = {
+    "backward inside the region",
+    "backward ran within the region of autocast. The region holds the forward pass and the loss.", REGION};
+static const Mistake NOT_SCALED = {"the loss not scaled",
+                                   "fy_backward was given the loss itself; the scaler has scaled nothing.", LOOP};
+static const Mistake TWICE_SCALED = {"the scaled loss returned", "What came back is the loss times the scale.", LOOP};
+static const Mistake STALE = {"gradients of before added",
+                              "backward adds to the gradients that are there. Clear them first.",
+                              "docs/05_model_moves.md#training-steps"};
+static const Mistake NOT_CLIPPED = {
+    "not clipped", "The step went by the whole gradients: they were clipped after the step, or not.", ORDER};
+static const Mistake CLIPPED_SCALED = {
+    "clipped before unscale_",
+    "The gradients still had the scale in them when they were clipped, so that almost nothing of them was left.",
+    ORDER};
+static const Mistake UNSCALED_LATE = {"unscale_ after the step", "unscale_ comes before the step.", ORDER};
+static const Mistake UNSCALED_TWICE = {"unscaled twice", "unscale_ is called once for a step.", ORDER};
+static const Mistake NO_UPDATE = {"no update", "After its step the scaler has to be updated, or the next one fails.",
+                                  LOOP};
+static const Mistake EARLY_UPDATE = {
+    "update before the step",
+    "update forgets that the gradients are unscaled, so that the step divides them once more.", ORDER};
+static const Mistake STEPPED_ANYWAY = {"a step with infinite gradients",
+                                       "After the step with the target that is too large, parameters are infinite or "
+                                       "NaN: the optimizer stepped all the same.",
+                                       LOOP};
+static const Mistake SCALED_STEP = {"the scale left in the gradients",
+                                    "The optimizer's step went by gradients that were still multiplied by the scale.",
+                                    ORDER};
+static const Mistake NO_STEP = {"no step", "The parameters are what they were.", LOOP};
+static const Mistake NO_GRADIENTS = {"no gradients to step by",
+                                     "When the scaler looked for the parameters' gradients there were none: backward "
+                                     "was left out, or the gradients were "
+                                     "cleared after it.",
+                                     LOOP};
+static const Mistake GRAPH = {"the graph returned", "The loss still requires a gradient: return fy_detach(loss).",
+                              LOOP};
+static const Mistake HALF_MODEL = {
+    "the model in half",
+    "The parameters became float16, or their gradients did. Autocast leaves them as they "
+    "are.",
+    "docs/12_mixed_precision.md#modelhalf-instead"};
+static const Mistake WAITED = {"waited more than once",
+                               "Beside the scaler's step something else asked the device for a number, or carried one.",
+                               ORDER};
+static const Mistake ON_HOST = {"the loss on the CPU", "The loss was to be on the model's device.",
+                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+typedef struct Ask {
+  const char *device;
+  int64_t steps, rows, in, out;
+  double max_norm;
+  bool gaps;
+} Ask;
+
+static void ask(Case *c, Ask a) {
+  Array *y = draw_array(c, FY_FLOAT32, shape(a.steps, a.rows, a.out), 1.5, 3.5);
+  int64_t wrong = draw_int(c, 1, a.steps - 2), one = y->count / a.steps;
+  y->f32[wrong * one + draw_int(c, 0, one - 1)] = 3e6f; // its gradient, times the scale, is beyond float16
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(a.steps, a.rows, a.in), -1, 1),
+             (Give){.device = a.device, .strided = a.gaps});
+  give_array(c, "y", y, (Give){.device = a.device});
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(a.out, a.in), -1, 1),
+             (Give){.device = a.device, .requires_grad = true});
+  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(a.out), -1, 1),
+             (Give){.device = a.device, .requires_grad = true});
+  give_text(c, "device", a.device);
+  give_number(c, "lr", (double)draw_int(c, 6, 10) / 32);
+  give_number(c, "scale", 1024);
+  give_number(c, "max_norm", a.max_norm);
+}
+
+static Ask usual(Case *c, const char *device) {
+  return (Ask){device, draw_int(c, 6, 8), draw_odd(c, 5, 9), draw_int(c, 3, 7), 3, draw_real(c, 0.7, 1.1), false};
+}
+static void ask_cpu(Case *c) {
+  ask(c, usual(c, "cpu"));
+}
+static void ask_gpu(Case *c) {
+  ask(c, usual(c, "cuda:0"));
+}
+static void ask_second(Case *c) {
+  ask(c, usual(c, "cuda:1"));
+}
+static void ask_gaps(Case *c) {
+  Ask a = usual(c, "cuda:0");
+  a.gaps = true;
+  ask(c, a);
+}
+static void ask_loose(Case *c) {
+  Ask a = usual(c, "cuda:0");
+  a.max_norm = 1e6;
+  ask(c, a);
+}
+static void ask_zero(Case *c) {
+  Ask a = usual(c, "cuda:0");
+  a.max_norm = 0;
+  ask(c, a);
+}
+static void ask_large(Case *c) {
+  ask(c, (Ask){"cuda:0", 5, draw_odd(c, 61, 99), draw_odd(c, 21, 33), 7, draw_real(c, 0.7, 1.1), false});
+}
+static void ask_one(Case *c) {
+  Ask a = usual(c, "cpu");
+  a.rows = a.out = 1;
+  ask(c, a);
+}
+
+// ---- the training in plain loops -------------------------------------------------------------------------------------
+
+typedef struct Variant {
+  bool unclipped, clip_scaled, stale, scaled_step, divided_twice;
+} Variant;
+
+typedef struct Trained {
+  Array *weight[8], *bias[8];
+  double loss[8], scale[8]; // the scale of the step
+  double next_scale;
+} Trained;
+
+// Returns the loss; adds the gradients.
+static double schedule(Case *c, const float *w, const float *b, int64_t step, double *weight_grad, double *bias_grad) {
+  const Array *x = given(c, "x"), *y = given(c, "y");
+  int64_t rows = x->shape.size[1], in = x->shape.size[2], out = y->shape.size[2];
+  double loss = 0, part = 1 / (double)(rows * out);
+  for (int64_t i = 0; i < rows * out; i++) {
+    const float *row = x->f32 + (step * rows + i / out) * in;
+    double error = (double)b[i % out] - y->f32[step * rows * out + i];
+    for (int64_t k = 0; k < in; k++)
+      error += (double)row[k] * w[i % out * in + k];
+    loss += part * error * error;
+    bias_grad[i % out] += 2 * part * error;
+    for (int64_t k = 0; k < in; k++)
+      weight_grad[i % out * in + k] += 2 * part * error * row[k];
+  }
+  return loss;
+}
+
+static bool overflows(const Array *y, int64_t step, int64_t steps) {
+  int64_t one = y->count / steps;
+  for (int64_t i = step * one; i < (step + 1) * one; i++)
+    if (y->f32[i] > 1e5f)
+      return true;
+  return false;
+}
+
+// What a gradient is multiplied by before it is taken off.
+static double factor_of(Case *c, Variant v, double norm, double scale) {
+  double max_norm = given_number(c, "max_norm"), seen = v.clip_scaled ? norm * scale : norm;
+  double clip = v.unclipped || seen <= max_norm ? 1 : max_norm / seen;
+  return given_number(c, "lr") * clip * (v.scaled_step ? scale : 1) / (v.divided_twice ? scale : 1);
+}
+
+static double norm_of(const double *a, int64_t n, const double *b, int64_t m) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += a[i] * a[i];
+  for (int64_t i = 0; i < m; i++)
+    sum += b[i] * b[i];
+  return sqrt(sum);
+}
+
+static void descend(Array *p, const double *grad, double factor) {
+  for (int64_t i = 0; i < p->count; i++)
+    p->f32[i] -= (float)(factor * grad[i]);
+}
+
+// The first `count` steps.
+static Trained trained(Case *c, Variant v, int64_t count) {
+  const Array *y = given(c, "y");
+  int64_t steps = y->shape.size[0];
+  Array *weight = array_cast(c, given(c, "weight"), FY_FLOAT32), *bias = array_cast(c, given(c, "bias"), FY_FLOAT32);
+  double *weight_grad = new_array(c, FY_FLOAT64, weight->shape)->f64;
+  double *bias_grad = new_array(c, FY_FLOAT64, bias->shape)->f64, scale = given_number(c, "scale");
+  int clean = 0;
+  Trained t = {0};
+  for (int64_t s = 0; s < count; s++) {
+    for (int64_t i = 0; i < weight->count; i++)
+      weight_grad[i] = v.stale ? 3 : 0;
+    for (int64_t i = 0; i < bias->count; i++)
+      bias_grad[i] = v.stale ? 3 : 0;
+    t.scale[s] = scale;
+    t.loss[s] = schedule(c, weight->f32, bias->f32, s, weight_grad, bias_grad);
+    bool skipped = overflows(y, s, steps);
+    double factor = factor_of(c, v, norm_of(weight_grad, weight->count, bias_grad, bias->count), scale);
+    if (!skipped) {
+      descend(weight, weight_grad, factor);
+      descend(bias, bias_grad, factor);
+    }
+    clean = skipped ? 0 : clean + 1;
+    scale *= skipped ? 0.5 : clean == 2 ? 2 : 1;
+    clean %= 2;
+    t.weight[s] = array_cast(c, weight, FY_FLOAT32);
+    t.bias[s] = array_cast(c, bias, FY_FLOAT32);
+  }
+  t.next_scale = scale;
+  return t;
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+static const double NEAR = 4e-3; // float16 has three digits
+
+// What the first step changed is what it changes in the variant, and that is not right.
+static bool first_change_is(Case *c, const Trained *want, Variant v) {
+  const Array *weight = got(c, "weight 0"), *before = given(c, "weight"), *other = trained(c, v, 1).weight[0];
+  double size = 0, difference = 0, mistake = 0;
+  if (!weight || weight->dtype != FY_FLOAT32 || weight->count != before->count)
+    return false;
+  for (int64_t i = 0; i < before->count; i++) {
+    size = fmax(size, fabs((double)other->f32[i] - before->f32[i]));
+    difference = fmax(difference, fabs((double)weight->f32[i] - other->f32[i]));
+    mistake = fmax(mistake, fabs((double)want->weight[0]->f32[i] - other->f32[i]));
+  }
+  return difference <= 0.05 * size && mistake > 0.2 * size;
+}
+
+static bool is_unchanged(const Array *a, const Array *before) {
+  for (int64_t i = 0; i < before->count; i++)
+    if (a->dtype != FY_FLOAT32 || a->count != before->count || a->f32[i] != before->f32[i])
+      return false;
+  return true;
+}
+
+static bool is_not_finite(const Array *a) {
+  for (int64_t i = 0; a && a->dtype == FY_FLOAT32 && i < a->count; i++)
+    if (!isfinite(a->f32[i]))
+      return true;
+  return false;
+}
+
+static double number_in(const Array *a) {
+  return a && a->dtype == FY_FLOAT32 && a->count == 1 ? (double)a->f32[0] : NAN;
+}
+
+static void suspects(Case *c, const Trained *want) {
+  const Array *first = got(c, "weight 0");
+  int64_t steps = given(c, "x")->shape.size[0];
+  char last[32];
+  snprintf(last, sizeof last, "weight %d", (int)steps - 1);
+  suspect_that(c, !*got_error(c) && !got(c, "loss 0"), &NOTHING);
+  suspect_that(c, got_count(c, "calls") > 0 && got_count(c, "in float16") < got_count(c, "calls"), &NO_AUTOCAST);
+  suspect_error(c, "_scale is None", &NOT_SCALED);
+  suspect_error(c, "No inf checks were recorded", &NO_GRADIENTS);
+  suspect_error(c, "FP16 gradients", &HALF_MODEL);
+  suspect_error(c, "same dtype", &HALF_MODEL);
+  suspect_error(c, "unscale_() has already been called", &UNSCALED_TWICE);
+  if (!first && strstr(got_error(c), "unscale_() is being called after step()"))
+    suspect_error(c, "unscale_() is being called after step()", &UNSCALED_LATE);
+  // To clip the scaled gradients has the same effect, but the next step goes on.
+  suspect_that(c, *got_error(c) && first_change_is(c, want, (Variant){.divided_twice = true}), &EARLY_UPDATE);
+  suspect_error(c, "after step()", &NO_UPDATE);
+  suspect_error(c, "since the last update()", &NO_UPDATE);
+  double loss = number_in(got(c, "loss 0"));
+  suspect_that(c, fabs(loss / want->scale[0] - want->loss[0]) <= NEAR * want->loss[0], &TWICE_SCALED);
+  if (!first)
+    return;
+  suspect_that(c, given_number(c, "max_norm") > 0 && is_unchanged(first, given(c, "weight")), &NO_STEP);
+  suspect_that(c, first_change_is(c, want, (Variant){.stale = true}), &STALE);
+  suspect_that(c, first_change_is(c, want, (Variant){.clip_scaled = true}), &CLIPPED_SCALED);
+  suspect_that(c, first_change_is(c, want, (Variant){.unclipped = true}), &NOT_CLIPPED);
+  suspect_that(c, first_change_is(c, want, (Variant){.unclipped = true, .scaled_step = true}), &SCALED_STEP);
+  suspect_that(c, is_not_finite(got(c, last)), &STEPPED_ANYWAY);
+}
+
+static bool expect_step(Case *c, const Trained *want, int64_t s) {
+  char weight[32], bias[32], name[32];
+  snprintf(weight, sizeof weight, "weight %d", (int)s);
+  snprintf(bias, sizeof bias, "bias %d", (int)s);
+  snprintf(name, sizeof name, "loss %d", (int)s);
+  const Array *loss = got(c, name);
+  if (!expect_device(c, name, given_text(c, "device"), strcmp(got_device(c, name), "cpu") == 0 ? &ON_HOST : NULL))
+    return false;
+  Array *expected = new_array(c, FY_FLOAT32, (Shape){.rank = 0});
+  expected->f32[0] = (float)want->loss[s];
+  return expect_array(c, name, expected, NEAR) &&
+         expect_that(c, !(loss->flags & ARRAY_REQUIRES_GRAD), &GRAPH, "%s: expected to require no gradient", name) &&
+         expect_array(c, weight, want->weight[s], NEAR) && expect_array(c, bias, want->bias[s], NEAR);
+}
+
+static void judge(Case *c) {
+  Trained want = trained(c, (Variant){0}, given(c, "x")->shape.size[0]);
+  int64_t steps = given(c, "x")->shape.size[0];
+  suspects(c, &want);
+  for (int64_t s = 0; s < steps; s++)
+    if (!expect_step(c, &want, s))
+      return;
+  char scale[32];
+  snprintf(scale, sizeof scale, "scale %d", (int)steps - 1);
+  expect_number(c, scale, want.next_scale, 0);
+  expect_exactly(c, "forward passes in float16", got_count(c, "in float16"), got_count(c, "calls"), &NO_AUTOCAST);
+  expect_exactly(c, "backward passes inside the region", got_count(c, "backward inside"), 0, &BACKWARD_INSIDE);
+  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &WAITED);
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, steps - 1, &WAITED);
+  expect_at_most(c, "synchronisations", counts(c)->synchronizations, steps - 1, &WAITED);
+}
+
+EXERCISE = {
+    .id = "12_1_autocast_step",
+    .title = "A training step with autocast",
+    .after_pass = "Autocast picks each operation's type, and the scaler keeps small gradients from becoming zero.",
+    .kind = "write",
+    .chapter = 12,
+    .level = LEVEL_MEDIUM,
+    .minutes = 25,
+    .essential = true,
+    .lesson = LOOP,
+    .hints =
+        {"The forward pass and the loss stand in fy_autocast(fy_device_of(x).type, .dtype = FY_FLOAT16) { ... }; what "
+         "follows stands behind it. Declare the loss before the block.",
+         "fy_backward(fy_scaler_scale(scaler, loss)) leaves gradients with the scale in them. What does their norm "
+         "say?",
+         "zero_grad, autocast, backward of the scaled loss, fy_scaler_unscale_, fy_clip_grad_norm_, fy_scaler_step, "
+         "fy_scaler_update."},
+    .functions = {"train_step"},
+    .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+              {.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
+              {.name = "a norm that is never reached", .ask = ask_loose, .judge = judge},
+              {.name = "a norm of 0: nothing moves", .ask = ask_zero, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "one row, one output", .ask = ask_one, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
+              {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true}},
+};

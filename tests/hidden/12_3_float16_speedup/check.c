@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// Exercise 12.3: two trainings from the same weights, each with its own clock. The clock is the driver's, and its readings are
+// drawn from the seed; the weights at each forward pass are worked out in plain loops.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+#define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
+#define WAITS "docs/12_mixed_precision.md#who-waits-for-the-device"
+#define CARE "docs/04_benchmarks.md#one-product-with-care"
+#define EARLY "docs/04_benchmarks.md#the-clock-that-stops-too-early"
+
+static const Mistake NO_WARM_UP = {
+    "no warm-up",
+    "The first steps make momentum, gradients and the scale. Two steps of each training come before its clock.", CARE};
+static const Mistake OTHER_STEPS = {"another number of steps",
+                                    "Between its two readings of the clock a training has `steps` steps.", CARE};
+static const Mistake READINGS = {"a clock for every step",
+                                 "A training has two readings, before its steps and after them: a step's work is "
+                                 "queued while the one before is still going on.",
+                                 CARE};
+static const Mistake TOO_EARLY = {
+    "the clock stopped before the work was done",
+    "The last step was queued, and not done in all streams. Wait for the device, then read the clock.", EARLY};
+static const Mistake STILL_PENDING = {
+    "earlier work on the clock", "When the clock was started, the warm-up was still under way. Wait first.", EARLY};
+static const Mistake NO_AUTOCAST = {"the mixed training in float32", "No forward pass ran under autocast in float16.",
+                                    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake ALWAYS = {"autocast in both", "The first training is to be in float32, without autocast.",
+                               "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake SWAPPED = {"the mixed training first", "First the training in float32, then the mixed one.", LOOP};
+static const Mistake BACKWARD_INSIDE = {"backward inside the region",
+                                        "The region of autocast holds the forward pass and the loss.", LOOP};
+static const Mistake NO_SCALER = {
+    "no scaler", "The scaler's step looks once a step whether all gradients are finite. Nothing did.", LOOP};
+static const Mistake WENT_ON = {"the mixed training goes on from trained weights",
+                                "The weights have learnt in the first training. Keep copies, and put them back.", LOOP};
+static const Mistake MOMENTUM = {"the optimizer of the first training",
+                                 "An optimizer with momentum remembers its steps. The mixed training needs a new one.",
+                                 LOOP};
+static const Mistake RESET = {"the weights put back behind the warm-up",
+                              "The warm-up's steps are steps of the training: the timed ones go on where it ended. Put "
+                              "back alone, the weights do not fit the momentum either.",
+                              LOOP};
+static const Mistake STALE = {"gradients of before added", "Clear the gradients in every step.",
+                              "docs/05_model_moves.md#training-steps"};
+static const Mistake LEFT = {"the weights left trained",
+                             "When the function returns the model has the weights that it was given with.", LOOP};
+static const Mistake FETCHED = {"a value fetched in each step",
+                                "Something beside the scaler's step asked the device for a number, so that the host "
+                                "waited on the clock.",
+                                WAITS};
+static const Mistake ON_THE_CLOCK = {
+    "the weights put back on the clock",
+    "When the clock was stopped the weights had been put back already. Between the readings are the steps alone.",
+    CARE};
+static const Mistake SECONDS = {"seconds in place of steps per second",
+                                "Steps per second: the steps divided by the time.", CARE};
+static const Mistake WARM_UP_COUNTED = {
+    "the warm-up counted as steps", "The steps of the warm-up are on no clock, so they are not divided by it.", CARE};
+static const Mistake RATIO = {"the wrong way round",
+                              "How many times as fast: the mixed rate divided by that of float32.", CARE};
+
+enum { READING, FORWARD, BACKWARD, COLUMNS = 3, WARM_UP = 2, WEIGHTS = 64 };
+
+static void ask_on(Case *c, const char *device, int64_t steps) {
+  int64_t rows = draw_odd(c, 5, 11), in = draw_int(c, 2, 6), out = draw_int(c, 2, 4);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, in), -1, 1), (Give){.device = device});
+  give_array(c, "y", draw_array(c, FY_FLOAT32, shape(rows, out), 1, 4), (Give){.device = device});
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1),
+             (Give){.device = device, .requires_grad = true});
+  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){.device = device, .requires_grad = true});
+  give_text(c, "device", device);
+  give_number(c, "steps", (double)steps);
+  Array *clock = new_array(c, FY_FLOAT64, shape(128));
+  double now = draw_real(c, 1, 100);
+  for (int64_t i = 0; i < clock->count; i++)
+    clock->f64[i] = now += draw_real(c, 0.5, 9);
+  give_array(c, "clock", clock, (Give){0});
+}
+static void ask_some(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 9));
+}
+static void ask_one(Case *c) {
+  ask_on(c, "cuda:0", 1);
+}
+static void ask_most(Case *c) {
+  ask_on(c, "cuda:0", 20);
+}
+static const char EARLIER_GRADIENTS[] = "gradients of an earlier step";
+
+static void ask_left(Case *c) {
+  ask_on(c, "cuda:0", draw_int(c, 3, 9));
+  give_number(c, "left", (double)draw_int(c, 2, 4)); // in every gradient
+}
+static void ask_second(Case *c) {
+  ask_on(c, "cuda:1", draw_int(c, 3, 9));
+}
+
+static const double NEAR = 1e-2; // float16 has three digits, and the steps add up what it rounds
+
+// ---- the training in plain loops ---------------------------------------------------------------------------------------------
+
+typedef struct Model {
+  double weight[WEIGHTS], bias[8], weight_speed[WEIGHTS], bias_speed[8], weight_grad[WEIGHTS], bias_grad[8];
+} Model;
+
+static Model model_of(const Case *c) {
+  Model m = {0};
+  const Array *weight = given(c, "weight"), *bias = given(c, "bias");
+  for (int64_t i = 0; i < weight->count; i++)
+    m.weight[i] = weight->f32[i];
+  for (int64_t i = 0; i < bias->count; i++)
+    m.bias[i] = bias->f32[i];
+  return m;
+}
+
+static void add_gradients(const Case *c, Model *m) {
+  const Array *x = given(c, "x"), *y = given(c, "y");
+  int64_t rows = x->shape.size[0], in = x->shape.size[1], out = y->shape.size[1];
+  for (int64_t i = 0; i < rows * out; i++) {
+    const float *row = x->f32 + i / out * in;
+    double error = m->bias[i % out] - y->f32[i];
+    for (int64_t k = 0; k < in; k++)
+      error += row[k] * m->weight[i % out * in + k];
+    m->bias_grad[i % out] += 2 * error / (double)(rows * out);
+    for (int64_t k = 0; k < in; k++)
+      m->weight_grad[i % out * in + k] += 2 * error * row[k] / (double)(rows * out);
+  }
+}
+
+static void descend(double *p, double *speed, const double *grad, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    p[i] -= 0.125 * (speed[i] = 0.5 * speed[i] + grad[i]);
+}
+
+typedef struct Variant {
+  bool goes_on, keeps_momentum, adds, resets;
+  double left; // in every gradient at the beginning, and the first step adds to it
+} Variant;
+
+static void put_back(const Case *c, Model *m) {
+  const Model first = model_of(c);
+  memcpy(m->weight, first.weight, sizeof m->weight);
+  memcpy(m->bias, first.bias, sizeof m->bias);
+}
+
+// One training: its weights at each pass go to want's rows from `row` on.
+static void train(const Case *c, Model *m, Array *want, int64_t row, Variant v) {
+  int64_t n = given(c, "weight")->count, outs = given(c, "bias")->count;
+  for (int64_t schedule = 0; schedule < want->shape.size[0] / 2; schedule++) {
+    if (v.resets && schedule == WARM_UP)
+      put_back(c, m);
+    for (int64_t i = 0; i < n; i++)
+      want->f32[(row + schedule) * n + i] = (float)m->weight[i];
+    const bool now = !v.adds && !(v.left > 0 && schedule == 0);
+    for (int64_t i = 0; now && i < n; i++)
+      m->weight_grad[i] = 0;
+    for (int64_t i = 0; now && i < outs; i++)
+      m->bias_grad[i] = 0;
+    add_gradients(c, m);
+    descend(m->weight, m->weight_speed, m->weight_grad, n);
+    descend(m->bias, m->bias_speed, m->bias_grad, outs);
+  }
+}
+
+static Array *weights_of(Case *c, Variant v) {
+  const Array *weight = given(c, "weight");
+  int64_t schedules = (int64_t)given_number(c, "steps") + WARM_UP;
+  Array *want = new_array(c, FY_FLOAT32, shape(2 * schedules, weight->shape.size[0], weight->shape.size[1]));
+  Model first = model_of(c), second = model_of(c);
+  for (int64_t i = 0; i < WEIGHTS; i++)
+    first.weight_grad[i] = first.bias_grad[i % 8] = v.left;
+  train(c, &first, want, 0, v);
+  if (v.goes_on)
+    second = first;
+  if (v.goes_on && !v.keeps_momentum)
+    for (int64_t i = 0; i < WEIGHTS; i++)
+      second.weight_speed[i] = second.bias_speed[i % 8] = 0;
+  for (int64_t i = 0; v.keeps_momentum && i < WEIGHTS; i++) {
+    second.weight_speed[i] = first.weight_speed[i];
+    second.bias_speed[i % 8] = first.bias_speed[i % 8];
+  }
+  // Where nobody clears them, the scaler has divided what is left by the scale.
+  train(c, &second, want, schedules, (Variant){.resets = v.resets});
+  return want;
+}
+
+// The largest difference, as expect_array measures it; NAN where there is one.
+static double distance(const Array *a, const Array *want) {
+  double largest = 0;
+  for (int64_t i = 0; i < a->count; i++) {
+    const double d = fabs((double)a->f32[i] - want->f32[i]) / fmax(1, fabs((double)want->f32[i]));
+    largest = isnan(d) ? NAN : fmax(largest, d);
+  }
+  return largest;
+}
+
+// A way to other weights than the right ones.
+typedef struct Way {
+  Variant variant;
+  const Mistake *mistake;
+} Way;
+
+// Names the way that comes nearest to the weights that were had: as near as float16 tells, four times as near as the right ones,
+// and twice as near as any way of another mistake. How far the ways are from each other depends on the inputs; what float16 rounds
+// off does hardly.
+static void suspect_weights(Case *c, const Way *ways, int count) {
+  const Array *had = got(c, "weights"), *right = weights_of(c, (Variant){0});
+  double apart[8];
+  int nearest = 0;
+  if (!had || had->dtype != FY_FLOAT32 || had->count != right->count || isnan(distance(had, right)))
+    return;
+  for (int i = 0; i < count; i++) {
+    apart[i] = distance(had, weights_of(c, ways[i].variant));
+    nearest = apart[i] < apart[nearest] ? i : nearest;
+  }
+  bool alone = apart[nearest] < NEAR && 4 * apart[nearest] < distance(had, right);
+  for (int i = 0; i < count; i++)
+    alone = alone && (ways[i].mistake == ways[nearest].mistake || 2 * apart[nearest] < apart[i]);
+  suspect_that(c, alone, ways[nearest].mistake);
+}
+
+// ---- judging -----------------------------------------------------------------------------------------------------------------
+
+typedef struct Log {
+  const int64_t (*row)[COLUMNS];
+  int64_t events;
+  int64_t readings, at[4]; // the first four
+} Log;
+
+// Of what kind there are how many in [from, to), and how many of them are noted as true.
+static int64_t count_in(const Log *log, int64_t kind, int64_t from, int64_t to, bool noted) {
+  int64_t found = 0;
+  for (int64_t i = from; i < to; i++)
+    found += log->row[i][0] == kind && (!noted || log->row[i][1]);
+  return found;
+}
+
+static bool log_of(Case *c, Log *log) {
+  const Array *events = got(c, "events");
+  if (!expect_that(c,
+                   events && events->dtype == FY_INT64 && events->shape.rank == 2 && events->shape.size[1] == COLUMNS,
+                   NULL, "measure_gain did not return"))
+    return false;
+  *log = (Log){.row = (const int64_t(*)[COLUMNS])events->i64, .events = events->shape.size[0]};
+  for (int64_t i = 0; i < log->events; i++)
+    if (log->row[i][0] == READING && log->readings++ < 4)
+      log->at[log->readings - 1] = i;
+  return true;
+}
+
+// Where each pass ran: before a clock, on it, under which autocast.
+static bool judge_passes(Case *c, const Log *log) {
+  int64_t steps = (int64_t)given_number(c, "steps");
+  int64_t timed[2] = {count_in(log, FORWARD, log->at[0], log->at[1], false),
+                      count_in(log, FORWARD, log->at[2], log->at[3], false)};
+  int64_t before[2] = {count_in(log, FORWARD, 0, log->at[0], false),
+                       count_in(log, FORWARD, log->at[1], log->at[2], false)};
+  int64_t half[2] = {count_in(log, FORWARD, 0, log->at[1], true),
+                     count_in(log, FORWARD, log->at[1], log->events, true)};
+  const Mistake *types = half[0] && !half[1] ? &SWAPPED : half[0] ? &ALWAYS : &NO_AUTOCAST;
+  for (int i = 0; i < 2; i++) {
+    const Mistake *why = before[i] == 0 ? &NO_WARM_UP : &OTHER_STEPS;
+    if (!expect_exactly(c, i ? "mixed steps before the clock" : "steps in float32 before the clock", before[i], WARM_UP,
+                        why) ||
+        !expect_exactly(c, i ? "mixed steps on the clock" : "steps in float32 on the clock", timed[i], steps,
+                        &OTHER_STEPS))
+      return false;
+  }
+  return expect_exactly(c, "forward passes under autocast in the first training", half[0], 0, types) &&
+         expect_exactly(c, "forward passes under autocast in float16 in the second", half[1], steps + WARM_UP, types) &&
+         expect_exactly(c, "backward passes inside a region of autocast", count_in(log, BACKWARD, 0, log->events, true),
+                        0, &BACKWARD_INSIDE);
+}
+
+// Copies from the device between two events: the scaler's step makes one a step, the training in float32 none.
+static int64_t copies(const Log *log, int64_t from, int64_t to) {
+  return log->row[to][2] - log->row[from][2];
+}
+
+static bool judge_clock(Case *c, const Log *log) {
+  int64_t steps = (int64_t)given_number(c, "steps"), mixed = copies(log, log->at[2], log->at[3]);
+  static const char *const when[4] = {"the clock of float32 was started", "the clock of float32 was stopped",
+                                      "the mixed clock was started", "the mixed clock was stopped"};
+  for (int i = 0; i < 4; i++)
+    if (!expect_that(c, log->row[log->at[i]][1], i % 2 ? &TOO_EARLY : &STILL_PENDING,
+                     "the device still had work when %s", when[i]))
+      return false;
+  return expect_exactly(c, "copies to the host on the clock of float32", copies(log, log->at[0], log->at[1]), 0,
+                        &FETCHED) &&
+         expect_exactly(c, "copies to the host on the mixed clock", mixed, steps, mixed == 0 ? &NO_SCALER : &FETCHED);
+}
+
+// Whoever puts the weights back before he stops the clock measures that, too.
+static bool judge_readings(Case *c) {
+  const Array *seen = got(c, "weights at the readings"), *first = given(c, "weight");
+  for (int i = 1; i < 4; i += 2) {
+    const bool put_back = seen && seen->dtype == FY_FLOAT32 && seen->count == 4 * first->count &&
+                          memcmp(seen->f32 + i * first->count, first->f32, (size_t)first->count * sizeof(float)) == 0;
+    if (!expect_that(c, seen && !put_back, &ON_THE_CLOCK, "%s the weights were those of the beginning",
+                     i == 1 ? "when the clock of float32 was stopped" : "when the mixed clock was stopped"))
+      return false;
+  }
+  return true;
+}
+
+static bool near(double a, double b) {
+  return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static bool judge_rate(Case *c, int training, const char *name) {
+  const Array *clock = given(c, "clock");
+  double time = clock->f64[2 * training + 1] - clock->f64[2 * training], steps = given_number(c, "steps");
+  double want = steps / time, had = got_number(c, name);
+  const Mistake *why = near(had, time) || near(had, time / steps) ? &SECONDS
+                       : near(had, (steps + WARM_UP) / time)      ? &WARM_UP_COUNTED
+                                                                  : NULL;
+  return expect_that(c, near(had, want), why, "%s: expected %.6g steps per second, got %.6g", name, want, had);
+}
+
+static void judge(Case *c) {
+  Log log;
+  if (!log_of(c, &log))
+    return;
+  Way ways[] = {{{.goes_on = true}, &WENT_ON},
+                {{.goes_on = true, .keeps_momentum = true}, &WENT_ON},
+                {{.keeps_momentum = true}, &MOMENTUM},
+                {{.resets = true}, &RESET},
+                {{.adds = true}, &STALE},
+                {{0}, &STALE},
+                {{0}, &STALE}};
+  int count = 5;
+  if (strcmp(case_test(c), EARLIER_GRADIENTS) == 0) {
+    ways[count++].variant.left = given_number(c, "left");
+    ways[count++].variant = (Variant){.left = given_number(c, "left"), .adds = true};
+  }
+  suspect_weights(c, ways, count);
+  if (!expect_exactly(c, "readings of the clock", log.readings, 4, log.readings > 4 ? &READINGS : NULL) ||
+      !judge_passes(c, &log) || !expect_array(c, "weights", weights_of(c, (Variant){0}), NEAR) ||
+      !judge_clock(c, &log) || !judge_readings(c) || !judge_rate(c, 0, "float32") || !judge_rate(c, 1, "mixed"))
+    return;
+  double want = got_number(c, "mixed") / got_number(c, "float32"), had = got_number(c, "times as fast");
+  if (expect_that(c, near(had, want), near(had, 1 / want) ? &RATIO : NULL, "times as fast: expected %.6g, got %.6g",
+                  want, had)) {
+    suspect_that(c, true, &LEFT);
+    expect_array(c, "weight afterwards", given(c, "weight"), 0);
+    expect_array(c, "bias afterwards", given(c, "bias"), 0);
+  }
+}
+
+EXERCISE = {
+    .id = "12_3_float16_speedup",
+    .title = "Speedup of mixed precision",
+    .after_pass = "Two trainings compare when all but the type is equal, and the clock waits for both.",
+    .kind = "write",
+    .chapter = 12,
+    .level = LEVEL_HARD,
+    .minutes = 40,
+    .lesson = LOOP,
+    .hints = {"One function that trains with a scaler or with NULL, and returns steps per second; called twice.",
+              "fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = mixed) is a region that does nothing where mixed "
+              "is false.",
+              "Copies of the parameters by fy_clone before, and fy_copy_ back into them after each training, in "
+              "fy_no_grad.",
+              "fy_synchronize(device) before each reading of the clock, and nothing that fetches a value in between."},
+    .functions = {"measure_gain"},
+    .asked = true,
+    .tests = {{.name = "some steps", .ask = ask_some, .judge = judge},
+              {.name = "one step", .ask = ask_one, .judge = judge},
+              {.name = "20 steps", .ask = ask_most, .judge = judge},
+              {.name = EARLIER_GRADIENTS, .ask = ask_left, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+};

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+// Exercise 13.1: checkpoints in segments. The driver's blocks count their runs; memory is the device's, before and after.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+static const Mistake NOTHING = {"nothing returned", "The function has to return what the last block returns.",
+                                "docs/13_checkpointing.md#in-segments"};
+static const Mistake LEFT_OUT = {
+    "blocks left out",
+    "Some blocks never ran, or one ran more than once in the forward. When count is no multiple of segments, the last "
+    "segment has what is over, too.",
+    "docs/13_checkpointing.md#in-segments"};
+static const Mistake NOT_CHECKPOINTED = {
+    "no checkpoint", "Every block ran once, and kept for backward what it always keeps: no segment was checkpointed.",
+    "docs/13_checkpointing.md#in-segments"};
+static const Mistake ONE_SEGMENT = {
+    "one segment",
+    "Little is held between forward and backward, but then the second run keeps all of it at once: the "
+    "blocks are one checkpoint together.",
+    "docs/13_checkpointing.md#the-whole-model-in-one-checkpoint"};
+static const Mistake EVERY_BLOCK = {"a segment for every block",
+                                    "Each block is a checkpoint of its own, so that the inputs of all blocks are held.",
+                                    "docs/13_checkpointing.md#in-segments"};
+static const Mistake CUT_OFF = {
+    "the graph cut off",
+    "Gradients do not reach all parameters, or not x: part of the forward was in fy_no_grad, or its result detached. A "
+    "checkpoint needs neither.",
+    "docs/13_checkpointing.md#in-segments"};
+static const Mistake SHARED_CONTEXT = {
+    "one context for all segments",
+    "In backward the function ran other blocks than in the forward: its context had changed in the meantime. Each "
+    "segment needs one of its own.",
+    "docs/13_checkpointing.md#a-function-of-your-own"};
+static const Mistake TWO_CALLS = {"one set of segments for all calls",
+                                  "A later call overwrote what this one's graph needs: its backward ran the later "
+                                  "one's blocks. Each call has segments of its "
+                                  "own.",
+                                  "docs/13_checkpointing.md#in-segments"};
+static const Mistake GONE = {
+    "the context is gone",
+    "In backward the function read memory that was no longer there: a context on the stack of a function that has "
+    "returned, or the caller's array. malloc it, copy into it, and free it by .free_context.",
+    "docs/13_checkpointing.md#a-function-of-your-own"};
+static const Mistake OTHER_NUMBERS = {
+    "other random numbers",
+    "With dropout the gradients are those of other dropped elements than the result: the second run drew new random "
+    "numbers.",
+    "docs/13_checkpointing.md#what-stays-the-same"};
+static const Mistake TOO_OFTEN = {"more than two runs",
+                                  "A block ran three times or more: it lies in a checkpoint within a checkpoint.",
+                                  "docs/13_checkpointing.md#in-segments"};
+static const Mistake TOO_FEW = {
+    "too few checkpoints",
+    "More is held than the inputs of the segments and what the last one keeps: not all but the "
+    "last are checkpointed.",
+    "docs/13_checkpointing.md#in-segments"};
+static const Mistake LONG_SEGMENT = {
+    "segments of other lengths",
+    "A segment has other blocks than it should: count / segments each, and the last one what is over, too.",
+    "docs/13_checkpointing.md#in-segments"};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+typedef struct Size {
+  int64_t count, segments, rows;
+  double p;        // of dropout
+  bool gaps, data; // data requires no gradient
+} Size;
+
+static void ask_on(Case *c, const char *device, Size s) {
+  int64_t features = draw_int(c, 5, 9);
+  Give plain = {.device = device};
+  give_text(c, "device", device);
+  give_array(c, "weights", draw_array(c, FY_FLOAT32, shape(s.count, features, features), -0.25, 0.25), plain);
+  give_array(c, "biases", draw_array(c, FY_FLOAT32, shape(s.count, features), -0.5, 0.5), plain);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(s.rows, features), -1, 1),
+             (Give){.device = device, .requires_grad = !s.data, .strided = s.gaps});
+  give_array(c, "gradient", draw_array(c, FY_FLOAT32, shape(s.rows, features), -1, 1), plain);
+  give_number(c, "segments", (double)s.segments);
+  give_number(c, "p", s.p);
+  give_number(c, "seed", (double)draw_int(c, 1, 1000000));
+}
+
+static Size usual(Case *c) {
+  return (Size){.count = 25, .segments = 5, .rows = draw_odd(c, 1001, 1399)};
+}
+
+static void ask_gpu(Case *c) {
+  ask_on(c, "cuda:0", usual(c));
+}
+static void ask_cpu(Case *c) {
+  ask_on(c, "cpu", usual(c));
+}
+static void ask_second(Case *c) {
+  ask_on(c, "cuda:1", usual(c));
+}
+static void ask_rest(Case *c) { // some blocks are over
+  int64_t segments = draw_int(c, 4, 6);
+  ask_on(
+      c, "cuda:0",
+      (Size){.count = 5 * segments + draw_int(c, 2, segments - 1), // 1 over falls to the last one however it is spread
+             .segments = segments,
+             .rows = draw_odd(c, 1001, 1399)});
+}
+static void ask_dropout(Case *c) {
+  Size s = usual(c);
+  s.p = 0.25;
+  ask_on(c, "cuda:0", s);
+}
+static void ask_twice(Case *c) {
+  ask_on(c, "cuda:0", usual(c));
+  give_number(c, "twice", 1);
+}
+static void ask_one(Case *c) {
+  ask_on(c, "cuda:0", (Size){.count = 7, .segments = 1, .rows = draw_odd(c, 1001, 1399)});
+}
+static void ask_all(Case *c) {
+  ask_on(c, "cpu", (Size){.count = 11, .segments = 11, .rows = draw_odd(c, 1001, 1399)});
+}
+static void ask_many(Case *c) {
+  const int64_t count = draw_int(c, 70, 76); // more than somebody may have places for
+  ask_on(c, "cpu", (Size){.count = count, .segments = count, .rows = draw_odd(c, 201, 299)});
+}
+static void ask_data(Case *c) {
+  Size s = usual(c);
+  s.data = true;
+  ask_on(c, "cuda:0", s);
+}
+static void ask_gaps(Case *c) {
+  Size s = usual(c);
+  s.gaps = true;
+  ask_on(c, "cuda:0", s);
+}
+
+// ---- forward and backward in plain loops -----------------------------------------------------------------------------
+
+typedef struct Result {
+  Array *y, *x_grad, *weight_grads, *bias_grads;
+} Result;
+
+typedef struct Layers {
+  int64_t count, rows, features;
+  const float *weights, *biases;
+} Layers;
+
+// tanh(x w' + b) of block i, before the sum, for one row.
+static void inner(const Layers *l, int64_t i, const double *x, double *h) {
+  const float *w = l->weights + i * l->features * l->features, *b = l->biases + i * l->features;
+  for (int64_t o = 0; o < l->features; o++) {
+    double sum = b[o];
+    for (int64_t k = 0; k < l->features; k++)
+      sum += x[k] * w[o * l->features + k];
+    h[o] = tanh(sum);
+  }
+}
+
+static void back(const Layers *l, int64_t i, const double *x, const double *h, double *grad, double *weight_grads,
+                 double *bias_grads) {
+  const float *w = l->weights + i * l->features * l->features;
+  double to_x[16];
+  memcpy(to_x, grad, (size_t)l->features * sizeof *to_x);
+  for (int64_t o = 0; o < l->features; o++) {
+    const double inside = grad[o] * (1 - h[o] * h[o]);
+    bias_grads[i * l->features + o] += inside;
+    for (int64_t k = 0; k < l->features; k++) {
+      weight_grads[(i * l->features + o) * l->features + k] += inside * x[k];
+      to_x[k] += inside * w[o * l->features + k];
+    }
+  }
+  memcpy(grad, to_x, (size_t)l->features * sizeof *to_x);
+}
+
+static Result computed(Case *c) {
+  const Array *x = given(c, "x"), *weights = given(c, "weights"), *g = given(c, "gradient");
+  Layers l = {weights->shape.size[0], x->shape.size[0], x->shape.size[1], weights->f32, given(c, "biases")->f32};
+  Result r = {new_array(c, FY_FLOAT32, x->shape), new_array(c, FY_FLOAT32, x->shape),
+              new_array(c, FY_FLOAT64, weights->shape), new_array(c, FY_FLOAT64, given(c, "biases")->shape)};
+  enum { MOST = 80, WIDE = 16 };
+  double state[MOST + 1][WIDE], h[MOST][WIDE], grad[WIDE];
+  for (int64_t row = 0; row < l.rows; row++) {
+    for (int64_t k = 0; k < l.features; k++) {
+      state[0][k] = x->f32[row * l.features + k];
+      grad[k] = g->f32[row * l.features + k];
+    }
+    for (int64_t i = 0; i < l.count; i++) {
+      inner(&l, i, state[i], h[i]);
+      for (int64_t k = 0; k < l.features; k++)
+        state[i + 1][k] = state[i][k] + h[i][k];
+    }
+    for (int64_t i = l.count - 1; i >= 0; i--)
+      back(&l, i, state[i], h[i], grad, r.weight_grads->f64, r.bias_grads->f64);
+    for (int64_t k = 0; k < l.features; k++) {
+      r.y->f32[row * l.features + k] = (float)state[l.count][k];
+      r.x_grad->f32[row * l.features + k] = (float)grad[k];
+    }
+  }
+  r.weight_grads = array_cast(c, r.weight_grads, FY_FLOAT32);
+  r.bias_grads = array_cast(c, r.bias_grads, FY_FLOAT32);
+  return r;
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+typedef struct Runs {
+  int64_t least, most;
+} Runs;
+
+static Runs runs_of(const Case *c, const char *name) {
+  const Array *a = got(c, name);
+  Runs r = {-1, -1};
+  for (int64_t i = 0; a && a->dtype == FY_INT64 && i < a->count; i++) {
+    r.least = r.least < 0 || a->i64[i] < r.least ? a->i64[i] : r.least;
+    r.most = a->i64[i] > r.most ? a->i64[i] : r.most;
+  }
+  return r;
+}
+
+// In backward some blocks ran for those of other segments.
+static bool ran_for_others(const Case *c) {
+  Runs all = runs_of(c, "runs"), forward = runs_of(c, "forward runs");
+  return forward.least == 1 && forward.most == 1 && all.least == 1 && all.most > 2;
+}
+
+static bool judge_values(Case *c) {
+  bool dropped = given_number(c, "p") > 0;
+  Result want = dropped ? (Result){.y = NULL} : computed(c);
+  if (dropped) {
+    const Array *y = got(c, "plain result"), *x_grad = got(c, "plain gradient of x");
+    const Array *w = got(c, "plain gradients of the weights"), *b = got(c, "plain gradients of the biases");
+    if (!y || !x_grad || !w || !b)
+      return expect_that(c, false, NULL, "the blocks one by one gave no gradients");
+    want = (Result){array_cast(c, y, FY_FLOAT32), array_cast(c, x_grad, FY_FLOAT32), array_cast(c, w, FY_FLOAT32),
+                    array_cast(c, b, FY_FLOAT32)};
+  }
+  if (!expect_array(c, "result", want.y, 1e-4))
+    return false;
+  if (!expect_exactly(c, "gradients that are missing", got_count(c, "missing gradients"), 0, &CUT_OFF))
+    return false;
+  suspect_that(c, ran_for_others(c), &SHARED_CONTEXT);
+  suspect_that(c, dropped, &OTHER_NUMBERS);
+  const bool data = !(given(c, "x")->flags & ARRAY_REQUIRES_GRAD);
+  return (data || expect_array(c, "gradient of x", want.x_grad, 1e-3)) &&
+         expect_array(c, "gradients of the weights", want.weight_grads, 1e-3) &&
+         expect_array(c, "gradients of the biases", want.bias_grads, 1e-3);
+}
+
+// Bytes that a tensor of x's size takes, to blocks of 512; and what gradients of parameters take beside.
+static int64_t unit_of(const Case *c) {
+  return (given(c, "x")->count * 4 + 511) / 512 * 512;
+}
+static int64_t parameters_of(const Case *c) {
+  int64_t count = given(c, "weights")->shape.size[0];
+  return count * 2 * 1024;
+}
+
+// In backward a segment's blocks run one after the other; where another one than the next follows, another segment begins. How many do.
+static int64_t segments_run(const Case *c) {
+  const Array *order = got(c, "order");
+  int64_t found = 0;
+  for (int64_t i = 0; order && order->dtype == FY_INT64 && i < order->count; i++)
+    found += i == 0 || order->i64[i] != order->i64[i - 1] + 1;
+  return found;
+}
+
+static void judge_memory(Case *c) {
+  int64_t count = given(c, "weights")->shape.size[0], segments = (int64_t)given_number(c, "segments");
+  int64_t last = count - (segments - 1) * (count / segments), unit = unit_of(c);
+  int64_t held = got_count(c, "held"), peak = got_count(c, "peak");
+  Runs runs = runs_of(c, "runs");
+  const int64_t again = segments_run(c);
+  const Mistake *held_by =
+      runs.most == 1 ? &NOT_CHECKPOINTED
+      : (again >= count - 1 || (got(c, "order") && again == got(c, "order")->count)) && segments < count - 1
+          ? &EVERY_BLOCK
+          : &TOO_FEW;
+  if (!expect_at_most(c, "bytes in use between forward and backward", held, (segments + 2 * last + 3) * unit, held_by))
+    return;
+  const Mistake *peak_by = held <= 4 * unit && peak >= 2 * count * unit * 9 / 10 ? &ONE_SEGMENT : &LONG_SEGMENT;
+  expect_at_most(c, "bytes in use at most", peak, (segments + 2 * last + 8) * unit + parameters_of(c), peak_by);
+}
+
+// In backward a segment begins with the block that it began with: number k * (count / segments).
+static void judge_segments(Case *c) {
+  const Array *order = got(c, "order");
+  int64_t length = given(c, "weights")->shape.size[0] / (int64_t)given_number(c, "segments");
+  for (int64_t i = 0; order && order->dtype == FY_INT64 && i < order->count; i++)
+    if (i == 0 || order->i64[i] != order->i64[i - 1] + 1)
+      if (!expect_that(c, order->i64[i] % length == 0, &LONG_SEGMENT,
+                       "a segment begins with block %lld, and segments of %lld blocks were asked for",
+                       (long long)order->i64[i], (long long)length))
+        return;
+}
+
+static bool ran_others(const Case *c) {
+  const Array *order = got(c, "order");
+  for (int64_t i = 0; order && order->dtype == FY_INT64 && i < order->count; i++)
+    if (order->i64[i] >= 1000)
+      return true;
+  return false;
+}
+
+static void judge_common(Case *c) {
+  Runs forward = runs_of(c, "forward runs");
+  suspect_that(c, !*got_error(c) && !got(c, "result"), &NOTHING);
+  suspect_that(c, got(c, "result") && (forward.least != 1 || forward.most != 1), &LEFT_OUT);
+  suspect_that(c, ran_for_others(c), &SHARED_CONTEXT);
+  suspect_that(c, strstr(got_error(c), "A different number of tensors") && runs_of(c, "runs").most == 1, &GONE);
+  suspect_error(c, "does not require grad", &CUT_OFF);
+  if (!judge_values(c))
+    return;
+  expect_at_most(c, "runs of a block", runs_of(c, "runs").most, 2, &TOO_OFTEN);
+}
+
+static void judge(Case *c) {
+  judge_common(c);
+  judge_memory(c);
+  judge_segments(c);
+}
+
+static void judge_many(Case *c) { // of so many tensors what the allocator rounds up comes to several of them
+  judge_common(c);
+  judge_segments(c);
+}
+static void judge_twice(Case *c) { // the memory is that of two
+  suspect_that(c, ran_others(c), &TWO_CALLS);
+  expect_that(c, !ran_others(c), &TWO_CALLS, "in backward, blocks of the later call ran");
+  judge_common(c);
+}
+
+EXERCISE = {
+    .id = "13_1_activation_checkpointing",
+    .title = "Activation checkpointing",
+    .after_pass = "A checkpoint keeps a segment's input alone, and computes the rest again in backward.",
+    .kind = "write",
+    .chapter = 13,
+    .level = LEVEL_MEDIUM,
+    .minutes = 30,
+    .essential = true,
+    .lesson = "docs/13_checkpointing.md#in-segments",
+    .hints = {"Write a function that runs some of the blocks on inputs[0], and call it by fy_checkpoint once for each "
+              "segment.",
+              "Which blocks it runs comes through the context: a struct from malloc for each segment, with the modules "
+              "copied into it.",
+              "fy_checkpoint_with(fy_checkpoint_options(run, segment, .free_context = free), fy_list(x)) frees it when "
+              "no graph needs it. The last segment runs without."},
+    .functions = {"forward_in_segments"},
+    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge, .crash = &GONE},
+              {.name = "on the CPU", .ask = ask_cpu, .judge = judge, .crash = &GONE},
+              {.name = "blocks that are over", .ask = ask_rest, .judge = judge, .crash = &GONE},
+              {.name = "an x that needs no gradient", .ask = ask_data, .judge = judge, .crash = &GONE},
+              {.name = "with dropout", .ask = ask_dropout, .judge = judge, .crash = &GONE},
+              {.name = "an input with gaps", .ask = ask_gaps, .judge = judge, .crash = &GONE},
+              {.name = "two graphs at a time", .ask = ask_twice, .judge = judge_twice, .crash = &GONE},
+              {.name = "a segment for every block", .ask = ask_all, .judge = judge, .crash = &GONE},
+              {.name = "seventy segments and more", .ask = ask_many, .judge = judge_many, .crash = &GONE},
+              {.name = "one segment", .ask = ask_one, .judge = judge, .crash = &GONE},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2, .crash = &GONE},
+              {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true, .crash = &GONE}},
+};

@@ -1,5 +1,0 @@
-// What an answer to exercise 14 defines.
-#include "ferry.h"
-
-FyModule *simple_cnn(void);
-FyModule *on_all_devices(FyModule *cnn);

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// Exercise 15.3: a training step, captured, that reads new data at every replay. SGD with momentum, so that a step that is
+// captured as the first one shows.
+#include "exercise.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define STEP "docs/15_tracing.md#a-whole-training-step"
+#define ADDRESSES "docs/15_tracing.md#a-capture-writes-down-addresses"
+#define WARM "docs/15_tracing.md#why-to-warm-up"
+#define FORBIDDEN "docs/15_tracing.md#what-may-not-be-captured"
+
+static const Mistake NOTHING = {"nothing returned", "The function has to return the losses.", STEP};
+static const Mistake SAME_BATCH = {
+    "the same batch at every replay",
+    "From the capture on every step read the same batch. A replay reads the memory that was there at the capture: copy "
+    "each batch into it, before the replay, and in the replay's stream or one that it waits for.",
+    ADDRESSES};
+static const Mistake NO_WARM_UP = {
+    "no warm-up",
+    "Every replay was the optimizer's first step, without momentum: it was the first step that was captured.", WARM};
+static const Mistake ADDED_UP = {
+    "gradients add up",
+    "From the capture on each step went by the sum of its gradients and earlier ones: at the capture there were "
+    "gradients, so that backward was captured as adding to them.",
+    STEP};
+static const Mistake CAPTURE_AS_STEP = {
+    "the capture taken for a step",
+    "One batch is missing: the one that was there at the capture. A capture runs nothing; its step runs at the replay.",
+    ADDRESSES};
+static const Mistake EXTRA_STEPS = {
+    "further steps to warm up",
+    "The first batch was trained on more than once. Warming up changes the model: warm up by steps that count.", WARM};
+static const Mistake DEFAULT_STREAM = {"a capture on the default stream", "The default stream cannot be captured.",
+                                       WARM};
+static const Mistake LEFT_ALIVE = {
+    "something of the warm-up alive",
+    "A loss of the warm-up, or what it was made of, was still there at the capture, and with it the default stream "
+    "that "
+    "it ran on. Close a scope around each of these steps, or run them on another stream.",
+    WARM};
+static const Mistake WAITED_INSIDE = {
+    "waited in the capture", "Something in the captured block waits for the device, as fy_item does.", FORBIDDEN};
+static const Mistake COPIED_INSIDE = {
+    "a copy that waits in the capture",
+    "In the captured block something was copied from or to memory that is not pinned.", FORBIDDEN};
+static const Mistake LAST_LOSS = {
+    "the last loss for all",
+    "All losses from the capture on are that of the last step: they are one tensor, which every replay writes anew.",
+    STEP};
+static const Mistake READ_EARLY = {
+    "read before the device had written",
+    "The losses that came back were not there yet; after waiting for the device they were.",
+    "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+static const Mistake LOSSES_MISSING = {"a loss left out", "The parameters are right, but some steps' losses are 0.",
+                                       STEP};
+static const Mistake NO_STEP = {"no gradients to step by",
+                                "From the capture on the parameters stayed what they were: at the captured step there "
+                                "were no gradients, or it was left out.",
+                                STEP};
+static const Mistake NO_GRAPH = {"no graph", "The steps were made call by call.", STEP};
+static const Mistake MANY_CAPTURES = {
+    "captured more than once", "The graph was captured anew for further steps. One capture serves them all.", STEP};
+static const Mistake LONG_WARM_UP = {"more than three steps to warm up",
+                                     "At most the first three batches are for warming up.", WARM};
+static const Mistake WAITED = {"the host waits in every step",
+                               "The host waited for the device too often: keep the losses on the device until the end.",
+                               STEP};
+static const Mistake ON_DEVICE = {"the losses on the device", "The losses were to be on the CPU.", STEP};
+static const Mistake GRAPH = {"the losses with their graph", "The losses still require a gradient.", STEP};
+static const Mistake OTHER_GPU = {
+    "captured on the current GPU",
+    "The model's GPU is not the current one, so the capture was of a stream of another: the step ran once, and replays "
+    "did nothing. Give the capture a stream of the model's device, or make that current.",
+    "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+static void ask_sizes(Case *c, const char *device, int64_t steps, int64_t rows, int64_t in, int64_t out) {
+  give_array(c, "batches", draw_array(c, FY_FLOAT32, shape(steps, rows, in), -1, 1), (Give){.pinned = true});
+  give_array(c, "targets", draw_array(c, FY_FLOAT32, shape(steps, rows, out), 1, 3), (Give){.pinned = true});
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1),
+             (Give){.device = device, .requires_grad = true});
+  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){.device = device, .requires_grad = true});
+  give_number(c, "lr", (double)draw_int(c, 4, 8) / 64);
+}
+
+static void ask(Case *c) {
+  ask_sizes(c, "cuda:0", draw_int(c, 11, 13), draw_odd(c, 5, 9), draw_int(c, 3, 6), 3);
+}
+static void ask_many(Case *c) {
+  ask_sizes(c, "cuda:0", draw_int(c, 20, 24), draw_odd(c, 5, 9), 3, 2);
+}
+static void ask_large(Case *c) {
+  ask_sizes(c, "cuda:0", 11, draw_odd(c, 101, 199), draw_odd(c, 11, 15), 7);
+}
+static void ask_one(Case *c) {
+  ask_sizes(c, "cuda:0", draw_int(c, 11, 13), 1, 2, 1);
+}
+static void ask_another_stream(Case *c) {
+  ask(c);
+  give_number(c, "another stream", 1);
+}
+static void ask_second(Case *c) {
+  ask_sizes(c, "cuda:1", draw_int(c, 11, 13), draw_odd(c, 5, 9), draw_int(c, 3, 6), 3);
+}
+
+// ---- the training in plain loops -------------------------------------------------------------------------------------
+
+enum { MOST_STEPS = 32, MOST_WARM = 4, NEVER = -1 };
+
+// A wrong training: from step `warm` on ...
+typedef struct Variant {
+  int64_t warm;
+  int64_t batch;              // ... on this batch; NEVER: on each its own
+  bool forgets, adds, stands; // ... without momentum; with the gradients of before added; without any step
+  int64_t again;              // further steps on the first batch before
+  bool skips;                 // step `warm` is left out
+  bool once;                  // one step more, on `batch`, and none after it
+} Variant;
+
+static const Variant RIGHT = {.warm = 0, .batch = NEVER};
+
+enum { MOST_WEIGHTS = 128 };
+
+typedef struct Parameter {
+  int64_t count;
+  float value[MOST_WEIGHTS];
+  double grad[MOST_WEIGHTS], momentum[MOST_WEIGHTS];
+} Parameter;
+
+typedef struct Trained {
+  Parameter weight, bias;
+  double loss[MOST_STEPS];
+} Trained;
+
+static void begin(const Case *c, const char *name, Parameter *p) {
+  const Array *first = given(c, name);
+  *p = (Parameter){.count = first->count};
+  for (int64_t i = 0; i < first->count; i++)
+    p->value[i] = first->f32[i];
+}
+
+// Returns the loss; adds the gradients.
+static double schedule(const Case *c, Parameter *w, Parameter *b, int64_t batch) {
+  const Array *x = given(c, "batches"), *y = given(c, "targets");
+  const int64_t rows = x->shape.size[1], in = x->shape.size[2], out = y->shape.size[2];
+  double loss = 0, part = 1 / (double)(rows * out);
+  for (int64_t i = 0; i < rows * out; i++) {
+    const float *row = x->f32 + (batch * rows + i / out) * in;
+    double error = (double)b->value[i % out] - y->f32[batch * rows * out + i];
+    for (int64_t k = 0; k < in; k++)
+      error += (double)row[k] * w->value[i % out * in + k];
+    loss += part * error * error;
+    b->grad[i % out] += 2 * part * error;
+    for (int64_t k = 0; k < in; k++)
+      w->grad[i % out * in + k] += 2 * part * error * row[k];
+  }
+  return loss;
+}
+
+static void update(Parameter *p, double lr, bool forgets) {
+  for (int64_t i = 0; i < p->count; i++) {
+    p->momentum[i] = p->grad[i] + (forgets ? 0 : 0.5 * p->momentum[i]);
+    p->value[i] -= (float)(lr * p->momentum[i]);
+  }
+}
+
+static void clear(Parameter *p) {
+  for (int64_t i = 0; i < p->count; i++)
+    p->grad[i] = 0;
+}
+
+static Trained trained(const Case *c, Variant v) {
+  const int64_t steps = given(c, "batches")->shape.size[0];
+  const double lr = given_number(c, "lr");
+  Trained t;
+  begin(c, "weight", &t.weight);
+  begin(c, "bias", &t.bias);
+  for (int64_t i = -v.again; i < steps; i++) {
+    const bool replayed = i >= v.warm;
+    if (!(replayed && v.adds)) {
+      clear(&t.weight);
+      clear(&t.bias);
+    }
+    if (i == v.warm && v.skips)
+      continue;
+    const double loss = schedule(c, &t.weight, &t.bias, i < 0 ? 0 : replayed && v.batch != NEVER ? v.batch : i);
+    if (i >= 0)
+      t.loss[i] = loss;
+    if (replayed && (v.stands || (v.once && i > v.warm)))
+      continue;
+    update(&t.weight, lr, replayed && v.forgets);
+    update(&t.bias, lr, replayed && v.forgets);
+  }
+  return t;
+}
+
+// ---- judging ---------------------------------------------------------------------------------------------------------
+
+static const double NEAR = 1e-4;
+
+static double apart(const Array *a, int64_t count, const float *b) {
+  double most = 0;
+  if (!a || a->dtype != FY_FLOAT32 || a->count != count)
+    return INFINITY;
+  for (int64_t i = 0; i < count; i++) {
+    const double difference = fabs((double)a->f32[i] - b[i]);
+    if (!(difference <= DBL_MAX))
+      return INFINITY;
+    most = fmax(most, difference);
+  }
+  return most;
+}
+
+static double apart_from(const Parameter *a, const Parameter *b) {
+  double most = 0;
+  for (int64_t i = 0; i < a->count; i++)
+    most = fmax(most, fabs((double)a->value[i] - b->value[i]));
+  return most;
+}
+
+static bool parameters_are(const Case *c, const Trained *t) {
+  return apart(got(c, "weight"), t->weight.count, t->weight.value) <= NEAR &&
+         apart(got(c, "bias"), t->bias.count, t->bias.value) <= NEAR;
+}
+
+// The parameters are those of a variant, which is another one than what is right.
+static bool trained_by(const Case *c, Variant v) {
+  const Trained want = trained(c, RIGHT), other = trained(c, v);
+  return parameters_are(c, &other) &&
+         apart_from(&want.weight, &other.weight) + apart_from(&want.bias, &other.bias) > 10 * NEAR;
+}
+
+static bool on_one_batch(const Case *c) {
+  for (int64_t warm = 0; warm <= MOST_WARM; warm++)
+    for (int64_t batch = 0; batch <= warm; batch++)
+      if (trained_by(c, (Variant){.warm = warm, .batch = batch}))
+        return true;
+  return false;
+}
+
+static bool by(const Case *c, Variant v) {
+  for (v.warm = 0; v.warm <= MOST_WARM; v.warm++)
+    if (trained_by(c, v))
+      return true;
+  return false;
+}
+
+// The block of the capture ran, and no replay did anything.
+static bool ran_once(const Case *c) {
+  for (int64_t warm = 0; warm <= MOST_WARM; warm++)
+    for (int64_t batch = warm > 0 ? warm - 1 : 0; batch <= warm; batch++)
+      if (trained_by(c, (Variant){.warm = warm, .batch = batch, .once = true}))
+        return true;
+  return false;
+}
+
+static bool after_further_steps(const Case *c) {
+  for (int64_t again = 1; again <= MOST_WARM; again++)
+    if (trained_by(c, (Variant){.batch = NEVER, .again = again}))
+      return true;
+  return false;
+}
+
+static Array *wanted_losses(Case *c, const Trained *want) {
+  Array *losses = new_array(c, FY_FLOAT32, shape(given(c, "batches")->shape.size[0]));
+  for (int64_t i = 0; i < losses->count; i++)
+    losses->f32[i] = (float)want->loss[i];
+  return losses;
+}
+
+static Array *wanted(Case *c, const char *name, const Parameter *p) {
+  Array *a = new_array(c, FY_FLOAT32, given(c, name)->shape);
+  for (int64_t i = 0; i < p->count; i++)
+    a->f32[i] = p->value[i];
+  return a;
+}
+
+// From some early step on, the last one.
+static bool repeats_the_last(const Array *losses, const Array *want) {
+  int64_t equal = 0;
+  if (!losses || losses->dtype != FY_FLOAT32 || losses->count != want->count)
+    return false;
+  const float last = losses->f32[losses->count - 1];
+  while (equal < losses->count && losses->f32[losses->count - 1 - equal] == last)
+    equal++;
+  return equal >= losses->count - MOST_WARM && fabs((double)last - want->f32[want->count - 1]) <= NEAR;
+}
+
+static bool has_zeros(const Array *losses) {
+  for (int64_t i = 0; losses && losses->dtype == FY_FLOAT32 && i < losses->count; i++)
+    if (losses->f32[i] == 0)
+      return true;
+  return false;
+}
+
+// The first loss is that of the weight as it was before the caller's queued work was done: half of what it is.
+static bool began_too_early(const Case *c) {
+  const Array *losses = got(c, "losses");
+  Parameter weight, bias;
+  begin(c, "weight", &weight);
+  begin(c, "bias", &bias);
+  const double right = schedule(c, &weight, &bias, 0);
+  for (int64_t i = 0; i < weight.count; i++)
+    weight.value[i] /= 2;
+  const double early = schedule(c, &weight, &bias, 0);
+  return losses && losses->dtype == FY_FLOAT32 && losses->count > 0 && fabs(losses->f32[0] - early) <= NEAR &&
+         fabs(early - right) > 10 * NEAR;
+}
+
+static void suspects(Case *c, const Trained *trained_right, const Array *want) {
+  const bool right = parameters_are(c, trained_right);
+  suspect_that(c, !*got_error(c) && !got(c, "losses"), &NOTHING);
+  suspect_error(c, "must be captured on a non-default stream", &DEFAULT_STREAM);
+  suspect_error(c, "has a stale reference to the default stream", &LEFT_ALIVE);
+  suspect_error(c, "unless the CPU tensor is pinned", &COPIED_INSIDE);
+  suspect_error(c, "operation not permitted when stream is capturing", &WAITED_INSIDE);
+  if (!got(c, "weight"))
+    return;
+  suspect_that(c,
+               right && apart(got(c, "losses"), want->count, want->f32) > NEAR &&
+                   apart(got(c, "losses later"), want->count, want->f32) <= NEAR,
+               &READ_EARLY);
+  suspect_that(c, case_schedule(c) != SCHEDULE_IN_ORDER || began_too_early(c), &STREAMS_APART);
+  suspect_that(c, right && repeats_the_last(got(c, "losses"), want), &LAST_LOSS);
+  suspect_that(c, right && has_zeros(got(c, "losses")), &LOSSES_MISSING);
+  suspect_that(c, on_one_batch(c), &SAME_BATCH);
+  suspect_that(c, by(c, (Variant){.batch = NEVER, .forgets = true}), &NO_WARM_UP);
+  suspect_that(c, by(c, (Variant){.batch = NEVER, .adds = true}), &ADDED_UP);
+  suspect_that(c, by(c, (Variant){.batch = NEVER, .skips = true}), &CAPTURE_AS_STEP);
+  suspect_that(c, after_further_steps(c), &EXTRA_STEPS);
+  suspect_that(c, by(c, (Variant){.batch = NEVER, .stands = true}), &NO_STEP);
+  suspect_that(c, strcmp(got_device(c, "weight"), "cuda:1") == 0 && ran_once(c), &OTHER_GPU);
+}
+
+static void judge(Case *c) {
+  const Trained want = trained(c, RIGHT);
+  const Array *losses = wanted_losses(c, &want);
+  const int64_t steps = losses->count;
+  suspects(c, &want, losses);
+  if (!expect_array(c, "weight", wanted(c, "weight", &want.weight), NEAR) ||
+      !expect_array(c, "bias", wanted(c, "bias", &want.bias), NEAR) || !expect_device(c, "losses", "cpu", &ON_DEVICE) ||
+      !expect_array(c, "losses", losses, NEAR))
+    return;
+  expect_that(c, !(got(c, "losses")->flags & ARRAY_REQUIRES_GRAD), &GRAPH, "the losses: expected no gradient");
+  if (!expect_at_least(c, "graph launches", got_count(c, "graph launches"), 1, &NO_GRAPH))
+    return;
+  const bool anew = got_count(c, "calls") + got_count(c, "graph launches") > steps + 1;
+  expect_at_most(c, "calls of the model's forward", got_count(c, "calls"), 4, anew ? &MANY_CAPTURES : &LONG_WARM_UP);
+  expect_at_most(c, "synchronisations", counts(c)->synchronizations, 6, &WAITED);
+}
+
+EXERCISE = {
+    .id = "15_3_captured_step",
+    .title = "Capture a training step",
+    .after_pass = "A captured step is replayed in one launch, on the same memory: new data is copied into it.",
+    .kind = "write",
+    .chapter = 15,
+    .level = LEVEL_HARD,
+    .minutes = 40,
+    .lesson = STEP,
+    .hints = {"Make two tensors on the device, x and y, of one batch's shape. Every step, captured or not, copies its "
+              "batch into them: fy_copy_async_(x, fy_select(batches, 0, i)).",
+              "Run the first three steps as ever, each in a scope; then fy_zero_grad, and "
+              "fy_cuda_graph_capture(graph, .stream = ...) around forward, loss, backward and step.",
+              "After each replay copy the loss to its place in a tensor on the device: "
+              "fy_copy_(fy_select(losses, 0, i), loss). Fetch them all at the end."},
+    .functions = {"train_by_replays"},
+    .streams = true,
+    .tests = {{.name = "a dozen batches", .ask = ask, .judge = judge},
+              {.name = "many batches", .ask = ask_many, .judge = judge},
+              {.name = "large and odd", .ask = ask_large, .judge = judge},
+              {.name = "one row, one output", .ask = ask_one, .judge = judge},
+              {.name = "another stream is current", .ask = ask_another_stream, .judge = judge},
+              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+};

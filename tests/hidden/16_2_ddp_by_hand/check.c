@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// Exercise 16.2: the step of all ranks' samples.
+#include "exercise.h"
+#include <math.h>
+#include <string.h>
+
+#define LESSON "docs/16_distributed.md#one-process-or-many"
+#define SENT "docs/16_distributed.md#what-is-sent"
+
+static const Mistake NOTHING = {"parameters unchanged", "No step was made.", LESSON};
+static const Mistake OWN = {"each rank its own step",
+                            "The gradients were not summed over the ranks, and the models drift apart.", LESSON};
+static const Mistake SUM = {
+    "the sum over the ranks instead of the mean",
+    "The gradient is that of the mean over all ranks' samples: the sum over the ranks, divided by how many "
+    "there are.",
+    LESSON};
+static const Mistake PARTS = {
+    "the parts added up as they are",
+    "Each part's loss is a mean over the part. Their sum is `parts` times the mean over the batch.", SENT};
+static const Mistake RATE = {"the rate divided in place of the gradients",
+                             "A step is more than rate times gradient: this optimizer has a weight decay, which the "
+                             "smaller rate made smaller, too.",
+                             LESSON};
+static const Mistake LAST = {"the last part alone", "The gradients of the parts before were cleared.", SENT};
+static const Mistake BEFORE = {"gradients of an earlier step", "There were gradients already, and they were added to.",
+                               "docs/05_model_moves.md#training-steps"};
+static const Mistake EACH = {"averaged after every part",
+                             "More went over the network than one gradient: sum over the ranks once, behind the parts.",
+                             SENT};
+static const Mistake WHOLE = {"all rows at once", "More rows than a part has went through the model together.", SENT};
+static const Mistake TWICE = {"rows gone through twice", "Rows went through the model more than once.", SENT};
+static const Mistake EARLY = {
+    "a step before the sum",
+    "The ranks took a step each by its own gradient, and summed afterwards: too late for this step.", LESSON};
+static const Mistake UNUSED = {"the sum is not what the step used",
+                               "all_reduce was called, and the parameters went by the rank's own gradients: it adds up "
+                               "what it is given, in place. That "
+                               "has to be the gradient itself.",
+                               LESSON};
+static const Mistake MORE = {"more summed than the gradients",
+                             "all_reduce was given more than one gradient for each parameter: what else is summed goes "
+                             "over the network as well.",
+                             SENT};
+static const Mistake STUCK = {"a rank that waits for ever", "A rank called all_reduce, and another one had returned.",
+                              "docs/16_distributed.md#what-goes-wrong"};
+static const Mistake SIZES = {"tensors of other sizes", "The ranks called all_reduce with tensors of different sizes.",
+                              "docs/16_distributed.md#what-goes-wrong"};
+static const Mistake RAISED = {"an error", "The function raised an error.", LESSON};
+
+// ---- asking ----------------------------------------------------------------------------------------------------------
+
+static void ask(Case *c, int64_t ranks, int64_t parts) {
+  const int64_t rows = parts * draw_int(c, 3, 6), in = draw_int(c, 4, 7), out = draw_int(c, 2, 3);
+  give_array(c, "x", draw_array(c, FY_FLOAT32, shape(ranks, rows, in), -1, 1), (Give){0});
+  give_array(c, "target", draw_array(c, FY_FLOAT32, shape(ranks, rows, out), 1, 3), (Give){0});
+  give_array(c, "weight", draw_array(c, FY_FLOAT32, shape(out, in), -1, 1), (Give){0});
+  give_array(c, "bias", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){0});
+  give_array(c, "shift", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){0});
+  give_number(c, "parts", (double)parts);
+}
+// As many parts as ranks would make two mistakes look alike.
+static void ask_two(Case *c) {
+  ask(c, 2, draw_int(c, 3, 4));
+}
+static void ask_four(Case *c) {
+  ask(c, 4, 1 + 2 * draw_int(c, 1, 2));
+}
+static void ask_whole(Case *c) {
+  ask(c, 3, 1);
+}
+
+// ---- the step in plain loops -----------------------------------------------------------------------------------------
+
+typedef struct Step {
+  Array *weights, *biases, *shifts; // of all ranks
+} Step;
+
+// Rows [first, last) of ranks [low, high), each gradient times `scale`, after one of 7 for `before`.
+typedef struct How {
+  int64_t first, last;
+  bool own, before;
+  double scale, rate;
+} How;
+
+static Step step_of(Case *c, How how) {
+  const Array *x = given(c, "x"), *target = given(c, "target"), *weight = given(c, "weight"), *bias = given(c, "bias"),
+              *shift = given(c, "shift");
+  const int64_t ranks = x->shape.size[0], rows = x->shape.size[1], in = x->shape.size[2], out = bias->count;
+  Step step = {new_array(c, FY_FLOAT32, shape(ranks, out, in)), new_array(c, FY_FLOAT32, shape(ranks, out)),
+               new_array(c, FY_FLOAT32, shape(ranks, out))};
+  for (int64_t rank = 0; rank < ranks; rank++)
+    for (int64_t o = 0; o < out; o++) {
+      double dw[16] = {0}, db = 0;
+      for (int64_t r = how.own ? rank : 0; r < (how.own ? rank + 1 : ranks); r++)
+        for (int64_t i = how.first; i < how.last; i++) {
+          const float *row = x->f32 + (r * rows + i) * in;
+          double error = (double)bias->f32[o] + shift->f32[o] - target->f32[(r * rows + i) * out + o];
+          for (int64_t k = 0; k < in; k++)
+            error += (double)row[k] * weight->f32[o * in + k];
+          for (int64_t k = 0; k < in; k++)
+            dw[k] += 2 * error * row[k];
+          db += 2 * error;
+        }
+      const double scale = how.scale / (double)((how.last - how.first) * out), before = how.before ? 7 : 0;
+      for (int64_t k = 0; k < in; k++)
+        step.weights->f32[(rank * out + o) * in + k] =
+            (float)(weight->f32[o * in + k] - how.rate * (dw[k] * scale + before + 0.25 * weight->f32[o * in + k]));
+      step.biases->f32[rank * out + o] = (float)(bias->f32[o] - how.rate * (db * scale + before + 0.25 * bias->f32[o]));
+      step.shifts->f32[rank * out + o] =
+          (float)(shift->f32[o] - how.rate * (db * scale + before + 0.25 * shift->f32[o]));
+    }
+  return step;
+}
+
+static void suspects(Case *c, int64_t rows, int64_t ranks, int64_t parts) {
+  const double mean = 1 / (double)ranks;
+  const int64_t part = rows / parts;
+  const Array *weight = given(c, "weight"), *x = given(c, "x");
+  Array *same = new_array(c, FY_FLOAT32, shape(ranks, weight->shape.size[0], x->shape.size[2]));
+  for (int64_t i = 0; i < same->count; i++)
+    same->f32[i] = weight->f32[i % weight->count];
+  suspect_array(c, "weights", same, &NOTHING);
+  const Step own = step_of(c, (How){0, rows, true, false, 1, 0.5}),
+             own_mean = step_of(c, (How){0, rows, true, false, mean, 0.5});
+  const bool summed = got_count(c, "elements") > 0, early = got_count(c, "stepped") > 0;
+  const Mistake *alone = early ? &EARLY : summed ? &UNUSED : &OWN;
+  suspect_array(c, "weights", own.weights, alone);
+  suspect_array(c, "weights", own_mean.weights, alone);
+  suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, 1, 0.5}).weights, &SUM);
+  if (parts > 1)
+    suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, mean * (double)parts, 0.5}).weights, &PARTS);
+  suspect_array(c, "weights", step_of(c, (How){0, rows, false, false, 1, 0.5 * mean}).weights, &RATE);
+  if (parts > 1)
+    suspect_array(c, "weights",
+                  step_of(c, (How){0, rows, false, false, (double)parts, 0.5 * mean / (double)parts}).weights, &RATE);
+  suspect_array(c, "weights", step_of(c, (How){rows - part, rows, false, false, mean, 0.5}).weights, &LAST);
+  suspect_array(c, "weights", step_of(c, (How){rows - part, rows, false, false, mean / (double)parts, 0.5}).weights,
+                &LAST);
+  for (int k = 0; k < 2; k++) { // 7 of each rank, summed and perhaps divided
+    Step before = step_of(c, (How){0, rows, false, true, mean, 0.5});
+    for (int64_t i = 0; i < before.weights->count; i++)
+      before.weights->f32[i] -= k ? (float)(0.5 * 7 * (double)(ranks - 1)) : 0;
+    suspect_array(c, "weights", before.weights, &BEFORE);
+  }
+}
+
+static void judge(Case *c) {
+  const Array *x = given(c, "x"), *weight = given(c, "weight"), *bias = given(c, "bias");
+  const int64_t ranks = x->shape.size[0], rows = x->shape.size[1], parts = (int64_t)given_number(c, "parts");
+  if (!expect_that(c, got_text(c, "raised")[0] == '\0', &RAISED, "a rank raised: %s", got_text(c, "raised")) ||
+      !expect_that(c, got_count(c, "other size") == 0, &SIZES, "the ranks' tensors had different sizes") ||
+      !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "a rank waited in all_reduce for one that had returned"))
+    return;
+  suspects(c, rows, ranks, parts);
+  // More than one gradient: each part's may have been summed again, with results of many kinds.
+  const int64_t all = weight->count + 2 * bias->count, elements = got_count(c, "elements");
+  suspect_that(c, parts > 1 && elements == parts * all, &EACH);
+  const Step want = step_of(c, (How){0, rows, false, false, 1 / (double)ranks, 0.5});
+  if (!expect_array(c, "weights", want.weights, 1e-4) || !expect_array(c, "biases", want.biases, 1e-4) ||
+      !expect_array(c, "shifts", want.shifts, 1e-4))
+    return;
+  if (!expect_at_most(c, "elements given to all_reduce by a rank", elements, all,
+                      parts > 1 && elements == parts * all ? &EACH : &MORE))
+    return;
+  expect_exactly(c, "parameters changed before the sum", got_count(c, "stepped"), 0, &EARLY);
+  if (parts > 1)
+    expect_at_most(c, "rows at once", got_count(c, "largest"), rows / parts, &WHOLE);
+  expect_at_most(c, "rows through the model", got_count(c, "rows"), rows, &TWICE);
+}
+
+EXERCISE = {
+    .id = "16_2_ddp_by_hand",
+    .title = "DDP by hand",
+    .after_pass = "The mean of the ranks' gradients is the gradient of the whole batch.",
+    .kind = "write",
+    .chapter = 16,
+    .level = LEVEL_MEDIUM,
+    .minutes = 30,
+    .essential = true,
+    .lesson = LESSON,
+    .hints = {"Every rank's loss is a mean over its own samples. The mean over all is the mean of these, since the "
+              "ranks have as many: "
+              "the sum over the ranks, divided by `ranks`. The same holds for the parts.",
+              "fy_backward adds to .grad: clear the gradients once, at the beginning, and sum over the ranks once, at "
+              "the end.",
+              "all_reduce(fy_grad(parameter)) for each of fy_parameters(model), then fy_step."},
+    .functions = {"ddp_step"},
+    .tests = {{"two ranks", ask_two, .judge = judge},
+              {"four ranks", ask_four, .judge = judge},
+              {"one part", ask_whole, .judge = judge}},
+};

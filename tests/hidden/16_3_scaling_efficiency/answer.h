@@ -1,0 +1,5 @@
+// What an answer to exercise 16.3 defines.
+#include "ferry.h"
+
+double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),
+                          double (*now)(void), double (*slowest)(double seconds));

@@ -1,4 +1,0 @@
-// What an answer to exercise 16 defines.
-#include "ferry.h"
-
-FyModule *centered_linear(int in_features, int out_features);

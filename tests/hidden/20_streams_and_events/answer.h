@@ -1,5 +1,0 @@
-// What an answer to exercise 20 defines.
-#include "ferry.h"
-
-FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,
-                           double *milliseconds);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// Exercise 25.4: run-length encoding. Runs are long enough to reach over the edges of blocks, and values come again later.
+#include "exercise.h"
+
+#define LESSON "docs/25_scan.md"
+
+static const Mistake CUT = {
+    "runs cut at the edge of a block",
+    "Each block's first element was taken for a head. It is one only if it differs from the element before "
+    "it, which belongs to another block.",
+    LESSON "#runs"};
+static const Mistake EDGE_HEADS = {"heads at the edge of a warp or block left out",
+                                   "A run that begins with the first thread of a warp or a block was added to the one "
+                                   "before. That thread's neighbour is in "
+                                   "another warp: a shuffle does not reach it, and gives the thread its own value.",
+                                   LESSON "#runs"};
+static const Mistake MANY_PIECES = {"more pieces than threads",
+                                    "Blocks counted their heads, and one block with a thread for each of them added up "
+                                    "the counts. There were more blocks than it "
+                                    "has threads: let each take several, or scan the counts in turns.",
+                                    LESSON "#over-blocks"};
+static const Mistake LAST = {"the length of the last run", "The last run has no next one: it ends at n.",
+                             LESSON "#runs"};
+static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.",
+                              LESSON "#runs"};
+static const Mistake ENDS = {"where runs begin in place of how long they are",
+                             "lengths holds places of x. A run's length is the next run's place less its own.",
+                             LESSON "#runs"};
+static const Mistake TAILS = {"the element after each run",
+                              "values holds what comes behind a run (or before it). A run's value is that of its head.",
+                              LESSON "#runs"};
+static const Mistake ORDER = {"runs out of order",
+                              "The right runs are there, in another order: a scan gives each head its place.",
+                              LESSON "#compaction"};
+static const Mistake ATOMICS = {
+    "places drawn by atomic operations",
+    "The order came out right this time; which thread draws first is not for the program to say. A scan "
+    "gives each head its place.",
+    LESSON "#compaction"};
+static const Mistake COUNT = {"the count left out", "*count has to hold how many runs there are, for n = 0 as well.",
+                              LESSON "#runs"};
+static const Mistake BEHIND = {
+    "written behind the last run",
+    "values and lengths are not to be touched from *count on: threads without a run write nothing.", LESSON "#runs"};
+static const Mistake BEYOND = {"an element that is not there",
+                               "A thread looked at the element before the first one, or behind the last.",
+                               LESSON "#runs"};
+static const Mistake NO_BARRIER = {"a barrier is missing",
+                                   "Threads of a block read in shared memory what others write at the same time.",
+                                   LESSON "#a-scan-within-a-block"};
+static const Mistake ALONE = {"one thread does it all",
+                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.",
+                              LESSON "#runs"};
+static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
+                                   LESSON "#over-blocks"};
+static const Mistake ON_HOST = {
+    "the count fetched to the host",
+    "The host waited for the number of runs. A kernel with a thread for each element reads it on the "
+    "device.",
+    "docs/25_scan.md#runs"};
+static const Mistake WAITED = {
+    "the host waits in between",
+    "What the device alone knows stays there: the next kernel reads it, and the host has all of them queued meanwhile.",
+    LESSON "#runs"};
+static const Mistake LAUNCHES = {"a launch for every run", "Four launches do, however many runs there are.",
+                                 "docs/25_scan.md#runs"};
+
+// Runs of 1 to `longest`; two neighbouring runs always differ.
+static void ask(Case *c, int64_t n, int64_t longest) {
+  Array *x = new_array(c, FY_INT32, shape(n));
+  int32_t value = (int32_t)draw_int(c, 0, 6);
+  for (int64_t i = 0; i < n; value = (int32_t)((value + draw_int(c, 1, 6)) % 7))
+    for (int64_t k = draw_int(c, 1, longest); k > 0 && i < n; k--)
+      x->i32[i++] = value;
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
+static void ask_whole(Case *c) {
+  ask(c, 2048, 9);
+}
+static void ask_odd(Case *c) {
+  ask(c, draw_odd(c, 4097, 5999), 99);
+}
+static void ask_ones(Case *c) {
+  ask(c, draw_odd(c, 1025, 1999), 1);
+}
+static void ask_long(Case *c) {
+  ask(c, draw_odd(c, 3001, 3999), 1800);
+}
+// One run is longer than 16 bits hold.
+static void ask_longest(Case *c) {
+  int64_t n = draw_odd(c, 70001, 74001), end = draw_int(c, 66000, 69000);
+  Array *x = new_array(c, FY_INT32, shape(n));
+  for (int64_t i = 0; i < n; i++)
+    x->i32[i] = i < 5 ? (int32_t)i % 3 : i < end ? 6 : (int32_t)(i % 5);
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
+static void ask_small(Case *c) {
+  ask(c, draw_odd(c, 13, 29), 4);
+}
+static void ask_large(Case *c) {
+  ask(c, 1024 * draw_int(c, 79, 96) + 1, 30); // one element more than whole blocks have
+}
+static void ask_one(Case *c) {
+  ask(c, 1, 3);
+}
+// What a first element may be taken for that has been compared with a number in place of its own.
+static void ask_beginning(Case *c, int32_t first) {
+  const int32_t others[] = {INT32_MIN, INT32_MAX, -1, 0, 1};
+  int64_t n = draw_odd(c, 13, 29), run = draw_int(c, 1, 3);
+  Array *x = new_array(c, FY_INT32, shape(n));
+  for (int64_t i = 0; i < n; i++)
+    x->i32[i] = i < run ? first : others[draw_int(c, 0, 4)];
+  give_array(c, "x", x, (Give){.device = "cuda:0"});
+  give_number(c, "n", (double)n);
+}
+static void ask_smallest(Case *c) {
+  ask_beginning(c, INT32_MIN);
+}
+static void ask_greatest(Case *c) {
+  ask_beginning(c, INT32_MAX);
+}
+static void ask_minus_one(Case *c) {
+  ask_beginning(c, -1);
+}
+static void ask_zero(Case *c) {
+  ask_beginning(c, 0);
+}
+static void ask_none(Case *c) {
+  ask(c, 0, 3);
+}
+
+typedef struct Runs {
+  Array *values, *lengths;
+  int64_t count;
+} Runs;
+
+// The runs, with -1 behind them (memory as it was); cut where a piece ends.
+static Runs runs_of(Case *c, int64_t piece) {
+  const Array *x = given(c, "x");
+  Runs r = {new_array(c, FY_INT32, x->shape), new_array(c, FY_INT32, x->shape), 0};
+  for (int64_t i = 0; i < x->count; i++)
+    r.values->i32[i] = r.lengths->i32[i] = -1;
+  for (int64_t i = 0; i < x->count; i++) {
+    if (i == 0 || x->i32[i] != x->i32[i - 1] || (piece && i % piece == 0)) {
+      r.values->i32[r.count] = x->i32[i];
+      r.lengths->i32[r.count++] = 0;
+    }
+    r.lengths->i32[r.count - 1]++;
+  }
+  return r;
+}
+
+// How many heads there are, without those at a multiple of `edge`.
+static int64_t heads_inside(const Case *c, int64_t edge) {
+  const Array *x = given(c, "x");
+  int64_t heads = x->count > 0;
+  for (int64_t i = 1; i < x->count; i++)
+    heads += x->i32[i] != x->i32[i - 1] && i % edge != 0;
+  return heads;
+}
+
+static int64_t number_of_runs(const Case *c) {
+  const Array *count = got(c, "count");
+  return count && count->count == 1 ? count->i32[0] : -2;
+}
+
+// Is a[i] = b[i + from] for i = 0 .. count-1?
+static bool same(const Array *a, const Array *b, int64_t from, int64_t count) {
+  for (int64_t i = 0; a && i < count; i++)
+    if (i + from < b->count && a->i32[i] != b->i32[i + from])
+      return false;
+  return a != NULL;
+}
+
+static bool last_is_wrong(const Case *c, Runs want) {
+  const Array *lengths = got_shaped(c, "lengths", want.lengths->shape);
+  return want.count > 0 && same(lengths, want.lengths, 0, want.count - 1) &&
+         lengths->i32[want.count - 1] != want.lengths->i32[want.count - 1];
+}
+
+static bool are_places(const Case *c, Runs want) {
+  const Array *lengths = got_shaped(c, "lengths", want.lengths->shape);
+  int64_t begin = 0;
+  for (int64_t r = 0; lengths && r < want.count; r++) {
+    int64_t end = begin + want.lengths->i32[r];
+    if (lengths->i32[r] != begin && lengths->i32[r] != end)
+      return false;
+    begin = end;
+  }
+  return lengths && want.count > 1;
+}
+
+static bool touched_behind(const Case *c, const char *name, int64_t count) {
+  const Array *a = got(c, name);
+  for (int64_t i = count; a && i < a->count; i++)
+    if (a->i32[i] != -1)
+      return true;
+  return false;
+}
+
+// As many runs of each value, and as long all together, but not in this order.
+static bool reordered(const Case *c, Runs want) {
+  const Array *values = got_shaped(c, "values", want.values->shape);
+  const Array *lengths = got_shaped(c, "lengths", want.lengths->shape);
+  int64_t runs[7] = {0}, difference = 0, differ = 0;
+  if (!values || !lengths)
+    return false;
+  for (int64_t r = 0; r < want.count; r++) {
+    if (values->i32[r] < 0 || values->i32[r] > 6 || want.values->i32[r] < 0 || want.values->i32[r] > 6)
+      return false;
+    runs[values->i32[r]]++;
+    runs[want.values->i32[r]]--;
+    differ += values->i32[r] != want.values->i32[r];
+  }
+  for (int v = 0; v < 7; v++)
+    difference += runs[v] != 0;
+  return difference == 0 && differ > 0;
+}
+
+static int64_t heads_before(const Case *c, int64_t end) {
+  const Array *x = given(c, "x");
+  int64_t heads = x->count > 0;
+  for (int64_t i = 1; i < x->count && i < end; i++)
+    heads += x->i32[i] != x->i32[i - 1];
+  return heads;
+}
+
+static void suspect_mistakes(Case *c, Runs want) {
+  int64_t n = given(c, "x")->count, count = number_of_runs(c);
+  const Array *values = got_shaped(c, "values", want.values->shape);
+  suspect_error(c, "invalid configuration", &EMPTY_GRID);
+  suspect_that(c, counts(c)->launches == 0 && n > 0, &NO_KERNEL);
+  suspect_finding(c, "bounds", &BEYOND);
+  suspect_that(c, count == -1, &COUNT);
+  for (int64_t piece = 32; piece <= 1024; piece += 32)
+    suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
+  for (int64_t edge = 32; edge <= 1024; edge *= 2) // of one missing the first run may be it
+    suspect_that(c, count < want.count - 1 && count == heads_inside(c, edge), &EDGE_HEADS);
+  for (int64_t threads = 32; threads <= 256; threads *= 2) // of 1024 would do for as many as there may be
+    suspect_that(c, count < want.count - 1 && count == heads_before(c, threads * threads), &MANY_PIECES);
+  suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
+  suspect_finding(c, "race-block", &NO_BARRIER);
+  suspect_finding(c, "race-warp", &NO_BARRIER);
+  const bool shifted = count == want.count && want.count > 1 && same(values, want.values, 1, want.count - 1);
+  const bool moved = reordered(c, want); // which a shift is, too, where the first run's value is the last one's
+  suspect_that(c, moved && !shifted, &ORDER);
+  suspect_that(c, last_is_wrong(c, want), &LAST);
+  suspect_that(c, are_places(c, want), &ENDS);
+  suspect_that(c, shifted && !moved, &TAILS);
+  suspect_that(
+      c, count == want.count && (touched_behind(c, "values", want.count) || touched_behind(c, "lengths", want.count)),
+      &BEHIND);
+}
+
+// The runs, and nothing behind them: what nobody wrote is no mistake here, as it would be to expect_array.
+static bool expect_runs(Case *c, const char *name, const Array *want) {
+  const Array *a = got_shaped(c, name, want->shape);
+  if (!expect_that(c, a != NULL, NULL, "%s did not come back", name) ||
+      !expect_that(c, !(a->flags & ARRAY_GUARD_BROKEN), &PAST_THE_END, "memory around %s was written", name))
+    return false;
+  for (int64_t i = 0; i < a->count; i++)
+    if (a->i32[i] != want->i32[i])
+      return expect_that(c, false, NULL, "%s[%lld]: expected %d, got %d (-1: as it was)", name, (long long)i,
+                         want->i32[i], a->i32[i]);
+  return true;
+}
+
+static void judge(Case *c) {
+  Runs want = runs_of(c, 0);
+  Array *count = new_array(c, FY_INT32, shape(1));
+  count->i32[0] = (int32_t)want.count;
+  suspect_mistakes(c, want);
+  if (!expect_array(c, "count", count, 0) || !expect_runs(c, "values", want.values) ||
+      !expect_runs(c, "lengths", want.lengths))
+    return;
+  if (want.count > 0)
+    expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+  if (counts(c)->host_to_device > 0 && !expect_by_kernel(c))
+    return;
+  expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
+  expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED);
+  expect_at_most(c, "launches", counts(c)->launches, 5, &LAUNCHES);
+  expect_no_finding(c);
+  expect_global_atomics(c, 0, &ATOMICS);
+}
+
+static void judge_lanes(Case *c) {
+  judge(c);
+  expect_threads(c, 128, &ALONE);
+  expect_inspected(c, ACTIVE_LANES, (Where){.in_all = true}, 0.2, &ALONE);
+}
+
+EXERCISE = {
+    .id = "25_4_run_length_encoding",
+    .title = "Run-length encoding",
+    .after_pass = "Runs are a compaction of their heads: problems are built out of a scan.",
+    .kind = "kernel",
+    .chapter = 25,
+    .level = LEVEL_HARD,
+    .minutes = 60,
+    .lesson = LESSON "#runs",
+    .hints = {"Element i is a head if i is 0 or x[i] != x[i - 1]; a block's first thread looks at the block before.",
+              "Compaction of the heads, as in exercise 25.3, but what is written is the place i: starts[run] = i.",
+              "Then a thread for each run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run].",
+              "The last run ends at n. Launch that kernel with as many threads as there are elements; those with run "
+              ">= *count "
+              "return."},
+    .functions = {"runs_on_device"},
+    .tests = {{.name = "short runs", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
+              {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "no two are equal", .ask = ask_ones, .judge = judge},
+              {.name = "runs longer than a block", .ask = ask_long, .judge = judge},
+              {.name = "a run of more than 65535", .ask = ask_longest, .judge = judge, .schedules = 1},
+              {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
+              {.name = "large and odd", .ask = ask_large, .judge = judge, .schedules = 2},
+              {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "the smallest int first", .ask = ask_smallest, .judge = judge, .schedules = 1},
+              {.name = "the largest int first", .ask = ask_greatest, .judge = judge, .schedules = 1},
+              {.name = "-1 first", .ask = ask_minus_one, .judge = judge, .schedules = 1},
+              {.name = "0 first", .ask = ask_zero, .judge = judge, .schedules = 1},
+              {.name = "no elements", .ask = ask_none, .judge = judge}},
+};

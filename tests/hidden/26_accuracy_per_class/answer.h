@@ -1,4 +1,0 @@
-// What an answer to exercise 26 defines.
-#include "ferry.h"
-
-FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device);

@@ -1,5 +1,0 @@
-// What an answer to exercise 27 defines.
-#include "ferry.h"
-
-FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
-                        int count);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Exercise 29.5, find the bug: a pointer of the host in a kernel, memory freed before its last use, a vector where it may not begin.
+#include "exercise.h"
+#include <math.h>
+
+#define LESSON "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"
+
+static const Mistake FREED = {"freed before its last use",
+                              "A kernel reads memory that has been given back. cudaFree belongs behind the last launch "
+                              "that uses it.",
+                              LESSON};
+static const Mistake OF_THE_HOST = {"host memory given to a kernel",
+                                    "The weights are in the host's memory, where a kernel cannot read: copy them to "
+                                    "the device, or give them by value.",
+                                    "docs/20_the_first_kernel.md#host-and-device"};
+static const Mistake MISALIGNED = {
+    "a vector where none may begin",
+    "A float4 begins at a multiple of 16 bytes. x may be a view, which begins anywhere: load single floats, or "
+    "vectors from the first such address on.",
+    "docs/22_global_memory.md#float4"};
+static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
+                             LESSON};
+static const Mistake ONE_WEIGHT = {"one weight for all", "Element i has weight i % 4.", LESSON};
+static const Mistake EARLIER = {"the weights of an earlier call",
+                                "Each call brings weights of its own: they have to be copied in each.", LESSON};
+static const Mistake REST = {"the last elements left out",
+                             "n is hardly ever a multiple of 4: up to three elements are left behind the last four.",
+                             "docs/22_global_memory.md#float4"};
+static const Mistake SHIFTED = {"weights counted from another element",
+                                "The weights begin with x[0], wherever x lies in memory.", LESSON};
+static const Mistake AROUND = {"elements around the view",
+                               "x is n elements of something larger, and what lies before and behind them may be NaN, "
+                               "which stays one even times 0. It must have no part in the sum.",
+                               "docs/22_global_memory.md#float4"};
+static const Mistake SEVERAL = {"more launches than two", "One launch for the blocks' sums, one for the sum of those.",
+                                LESSON};
+
+static void ask_between(Case *c, int64_t n, int64_t begin, int64_t behind) {
+  Array *whole = draw_steps(c, shape(begin + n + behind), 1, 9, 0.25);
+  for (int64_t i = 0; i < whole->count; i++)
+    if (i < begin || i >= begin + n)
+      whole->f32[i] = NAN;
+  give_array(c, "whole", whole, (Give){.device = "cuda:0"});
+  Array *weights = new_array(c, FY_FLOAT32, shape(4));
+  for (int64_t i = 0; i < 4; i++)
+    weights->f32[i] = (float)(10 * i + draw_int(c, 1, 8)); // all different
+  give_array(c, "weights", weights, (Give){.device = "cpu"});
+  give_number(c, "begin", (double)begin);
+  give_number(c, "n", (double)n);
+}
+static void ask(Case *c, int64_t n, int64_t begin) {
+  ask_between(c, n, begin, 0);
+}
+static void ask_inside(Case *c) {
+  ask_between(c, 4 * draw_int(c, 40, 60) + draw_int(c, 1, 3), draw_int(c, 5, 7), 8);
+}
+static void ask_view(Case *c) {
+  ask(c, 4 * draw_int(c, 400, 600) + 3, draw_int(c, 1, 3));
+}
+static void ask_more(Case *c) { // than the blocks have threads
+  ask(c, 4 * draw_int(c, 1200, 1500) + draw_int(c, 1, 3), 4 * draw_int(c, 1, 3) + 1);
+}
+static void ask_few(Case *c) {
+  ask(c, draw_int(c, 5, 7), 2);
+}
+static void ask_short(Case *c) { // it ends before the first float4 begins
+  ask(c, draw_int(c, 1, 2), 1);
+}
+static void ask_one(Case *c) {
+  ask(c, 1, 3);
+}
+
+typedef struct Sum {
+  int64_t shift, modulus, rest; // of the weights; rest: so many elements are left out
+  bool earlier;                 // with the weights of the call before, which are these from the last to the first
+} Sum;
+
+static Array *sum_of(Case *c, Sum how) {
+  const Array *x = given(c, "whole"), *weights = given(c, "weights");
+  const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n");
+  double sum = 0;
+  for (int64_t i = 0; i < n - how.rest; i++) {
+    int64_t w = (i + how.shift) % how.modulus;
+    sum += (double)x->f32[begin + i] * (double)weights->f32[how.earlier ? 3 - w : w];
+  }
+  Array *out = new_array(c, FY_FLOAT32, shape(1));
+  out->f32[0] = (float)sum;
+  return out;
+}
+
+// The sum when the weights begin anew with the first element at a multiple of 16 bytes.
+static Array *sum_from_fours(Case *c) {
+  const Array *x = given(c, "whole"), *weights = given(c, "weights");
+  const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n"),
+                head = (4 - begin % 4) % 4;
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += (double)x->f32[begin + i] * (double)weights->f32[(i < head ? i : i - head) % 4];
+  Array *out = new_array(c, FY_FLOAT32, shape(1));
+  out->f32[0] = (float)sum;
+  return out;
+}
+
+static void judge(Case *c) {
+  const int64_t n = (int64_t)given_number(c, "n"), begin = (int64_t)given_number(c, "begin");
+  suspect_finding(c, "freed", &FREED);
+  suspect_finding(c, "argument", &OF_THE_HOST);
+  suspect_finding(c, "misaligned", &MISALIGNED);
+  suspect_that(c, counts(c)->launches == 0 && counts(c)->device_to_host == 0 && !has_finding(c, "argument"),
+               &NO_KERNEL);
+  const Array *out = got_shaped(c, "out", shape(1));
+  suspect_that(
+      c, !*got_error(c) && out && isnan(out->f32[0]) && !array_is_filling(out, 0) && !has_finding(c, "uninitialised"),
+      &AROUND);
+  if (n > 4)
+    suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .rest = n % 4}), &REST);
+  suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .earlier = true}), &EARLIER);
+  suspect_array(c, "out", sum_of(c, (Sum){.modulus = 1}), &ONE_WEIGHT);
+  suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .shift = begin % 4}), &SHIFTED);
+  suspect_array(c, "out", sum_from_fours(c), &SHIFTED);
+  if (!expect_array(c, "out", sum_of(c, (Sum){.modulus = 4}), 1e-6) || !expect_by_kernel(c))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 2, &SEVERAL);
+  expect_exactly(c, "bytes of the device not given back", got_count(c, "bytes kept"), 0, &KEPT);
+  expect_no_finding(c);
+}
+
+EXERCISE = {
+    .id = "29_5_weighted_sum",
+    .title = "Find the bug: a weighted sum",
+    .after_pass = "A pointer has a place, a time and an alignment, and a kernel needs all three to be right.",
+    .kind = "kernel",
+    .chapter = 29,
+    .level = LEVEL_HARD,
+    .minutes = 30,
+    .bug = true,
+    .lesson = LESSON,
+    .hints = {"./ferry inspect names one; mend it, and it names the next.",
+              "Where is each of the four arrays: on the device or on the host? From when to when is it there?",
+              "Which addresses may a float4 have, and which may x have?",
+              "Copy the weights to the device; free behind the second launch; load floats one by one."},
+    .functions = {"weighted_on_device"},
+    .tests = {{.name = "a view", .ask = ask_view, .judge = judge, .inspect = true},
+              {.name = "more than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},
+              {.name = "few", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "a short view", .ask = ask_short, .judge = judge, .inspect = true},
+              {.name = "a view in the middle", .ask = ask_inside, .judge = judge, .inspect = true},
+              {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true}},
+};

@@ -1,4 +1,0 @@
-// What an answer to exercise 31 defines.
-#include "ferry.h"
-
-FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps);

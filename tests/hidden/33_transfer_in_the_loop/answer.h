@@ -1,4 +1,0 @@
-// What an answer to exercise 33 defines.
-#include "ferry.h"
-
-FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes);

@@ -1,4 +1,0 @@
-// What an answer to exercise 37 defines.
-#include "ferry.h"
-
-FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device);

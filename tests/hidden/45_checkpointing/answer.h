@@ -1,4 +1,0 @@
-// What an answer to exercise 45 defines.
-#include "ferry.h"
-
-FyTensor *forward_in_segments(FyModule *const *blocks, int count, int segments, FyTensor *x);

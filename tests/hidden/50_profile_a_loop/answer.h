@@ -1,4 +1,0 @@
-// What an answer to exercise 50 defines.
-#include "ferry.h"
-
-FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active);

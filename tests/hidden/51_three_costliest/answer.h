@@ -1,4 +1,0 @@
-// What an answer to exercise 51 defines.
-#include "ferry.h"
-
-int three_costliest(const FyKeyAverages *averages, const char *keys[3], double milliseconds[3]);

@@ -1,4 +1,0 @@
-// What an answer to exercise 57 defines.
-#include "ferry.h"
-
-FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size);

@@ -1,5 +1,0 @@
-// What an answer to exercise 58 defines.
-#include "ferry.h"
-
-double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),
-                          double (*now)(void), double (*slowest)(double seconds));

@@ -1,2 +1,0 @@
-// What an answer to exercise 61 defines.
-extern "C" void affine_on_device(float *x, int *who, float a, float b, int n, int blocks, int threads);

@@ -1,2 +1,0 @@
-// What an answer to exercise 72 defines.
-extern "C" void column_sums_on_device(float *sums, const float *in, int rows, int columns);

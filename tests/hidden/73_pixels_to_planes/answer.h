@@ -1,2 +1,0 @@
-// What an answer to exercise 73 defines.
-extern "C" void planes_on_device(float *red, float *green, float *blue, const float *pixels, int n);

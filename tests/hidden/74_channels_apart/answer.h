@@ -1,2 +1,0 @@
-// What an answer to exercise 74 defines.
-extern "C" void planes_on_device(float *out, const float *in, int n, int channels);

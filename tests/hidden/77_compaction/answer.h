@@ -1,2 +1,0 @@
-// What an answer to exercise 77 defines.
-extern "C" void keep_on_device(float *out, int *count, const float *x, int *room, float bound, int n);

@@ -1,4 +1,0 @@
-// What an answer to exercise 81 defines.
-#include <cuda_runtime.h>
-
-extern "C" void pipeline_on_device(float *out, const float *in, float *room, int n, cudaStream_t *streams, int count);
