@@ -2,6 +2,7 @@
 // `ferry chapter`: runs a chapter's program, or shows its lesson.
 #include "tool/commands.h"
 #include "tool/print/page.h"
+#include "tool/print/pager.h"
 #include "tool/print/lesson.h"
 #include <ctype.h>
 #include <glob.h>
@@ -13,27 +14,6 @@
 #include <unistd.h>
 
 #define PAGE_NAME "abcdefghijklmnopqrstuvwxyz_"
-
-// The reader's pager, which gets what is written to the file; NULL: there is no terminal, or no pager. less begins at line `first`.
-static FILE *pager_begin(int first) {
-  const char *pager = getenv("PAGER");
-  if (!isatty(STDOUT_FILENO))
-    return NULL;
-  style(PLAIN); // whether there are colours is decided by the terminal, not by the pipe
-  setenv("LESS", "FRX", 0);
-  if (first > 1) {
-    char less[1024];
-    snprintf(less, sizeof less, "%s$+%dg", getenv("LESS"), first); // $ ends whatever option comes last
-    setenv("LESS", less, 1);
-  }
-  signal(SIGPIPE, SIG_IGN); // it may be left before the end
-  return popen(pager && *pager ? pager : "less", "we");
-}
-
-static bool pager_is_less(void) {
-  const char *pager = getenv("PAGER");
-  return !pager || !*pager || strcmp(pager, "less") == 0;
-}
 
 // The lines that come out before `section`, which is in `text`.
 static int lines_before(char *text, char *section) {

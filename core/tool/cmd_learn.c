@@ -2,6 +2,7 @@
 // The learner's way through the workbook: where am I, what is there, what next.
 #include "tool/commands.h"
 #include "tool/print/lesson.h"
+#include "tool/print/pager.h"
 #include "tool/print/term.h"
 #include <glob.h>
 #include <stdio.h>
@@ -11,48 +12,67 @@
 #include <time.h>
 #include <unistd.h>
 
-int passed_count(void) {
+static int track_count(void) {
+  int count = 0;
+  for (int i = 0; i < exercise_count(); i++)
+    count += course_has(exercise_at(i));
+  return count;
+}
+
+static int passed_count(void) {
   int passed = 0;
   for (int i = 0; i < exercise_count(); i++)
-    passed += progress_of(exercise_at(i)).passed;
+    passed += course_has(exercise_at(i)) && progress_of(exercise_at(i)).passed;
   return passed;
 }
 
 void progress_bar(void) {
-  int passed = passed_count(), all = exercise_count(), width = 40;
+  const char *title;
+  const int passed = passed_count(), all = track_count(), width = 40;
+  const bool whole = strcmp(course_track(&title), "all") == 0;
   printf("[");
   for (int i = 0; i < width; i++)
     putchar(all > 0 && i < passed * width / all ? '#' : '-');
-  printf("] %d of %d exercises passed\n", passed, all);
+  printf("] %d of %d exercises passed%s%s\n", passed, all, whole ? "" : ", track ", whole ? "" : course_track(&title));
+}
+
+static const char *level_name(const Exercise *e) {
+  static const char *const names[] = {"easy", "medium", "hard"};
+  return names[e->level];
 }
 
 static void say_next(const Exercise *e) {
   char file[4096];
   work_shown(e, file, sizeof file);
-  printf("Next: %s%s%s\n      %s (%s)\n\n", style(BOLD), e->id, style(PLAIN), e->title, e->kind);
+  printf("Next: %s%s %s%s (%s, %d min)\n\n", style(BOLD), exercise_number(e), e->title, style(PLAIN), level_name(e),
+         e->minutes);
   printf("  read     ./ferry chapter %d --read    (in a browser: ./ferry book %d)\n", e->chapter, e->chapter);
   printf("  edit     %s\n", file);
   printf("  check    ./ferry run                 (at every save: ./ferry watch)\n");
   printf("  hint     ./ferry hint\n");
 }
 
+static void say_all_passed(void) {
+  const char *title;
+  if (strcmp(course_track(&title), "all") == 0)
+    printf(
+        "All exercises have passed. ./ferry list shows them; ./ferry diff EX\nshows your answer beside another one.\n");
+  else
+    printf("All exercises of the track \"%s\" have passed. ./ferry start all goes on with the others.\n", title);
+}
+
 int cmd_where(int argc, char **argv) {
   (void)argc;
   (void)argv;
-  printf("Ferry: a workbook for GPU acceleration in C\n\n");
+  printf("Ferry: a workbook for GPU programming in C\n\n");
   if (!work_exists()) {
-    printf("%d exercises. Begin with:\n\n  ./ferry start\n\n", exercise_count());
-    printf("It copies them to work/, which is yours. Then ./ferry says what comes next.\n");
+    printf("%d exercises. Start with:\n\n  ./ferry start\n\n", exercise_count());
+    printf("It copies them to work/, where you edit them. Then ./ferry says what comes next.\n");
     return EXIT_PASS;
   }
   progress_bar();
-  const Exercise *e = progress_current();
   printf("\n");
-  if (e)
-    say_next(e);
-  else
-    printf("All exercises have passed. ./ferry list shows them; ./ferry diff EX\nputs yours beside another answer.\n");
-  return EXIT_PASS;
+  return cmd_next(1, argv);
 }
 
 int cmd_next(int argc, char **argv) {
@@ -62,7 +82,7 @@ int cmd_next(int argc, char **argv) {
   if (e)
     say_next(e);
   else
-    printf("All exercises have passed.\n");
+    say_all_passed();
   return EXIT_PASS;
 }
 
@@ -71,7 +91,7 @@ int cmd_next(int argc, char **argv) {
 static void chapter_title(int chapter, char *title, size_t bytes) {
   char pattern[4096];
   glob_t found;
-  snprintf(title, bytes, "Chapter %d", chapter);
+  snprintf(title, bytes, "Lesson %d", chapter);
   in_root(pattern, sizeof pattern, "docs/%02d_*.md", chapter);
   if (glob(pattern, 0, NULL, &found) == 0) {
     char *text = file_read(found.gl_pathv[0], NULL);
@@ -83,36 +103,50 @@ static void chapter_title(int chapter, char *title, size_t bytes) {
 }
 
 static void list_one(const Exercise *e) {
-  Progress p = progress_of(e);
-  bool current = e == progress_current();
-  Style s = p.passed ? GREEN : current ? BOLD : PLAIN;
-  char mark = (char)(p.on_gpu ? 'X' : p.passed ? 'x' : current ? '>' : '-');
-  printf("  %s%c %-31s%s %s\n", style(s), mark, e->id, style(PLAIN), e->title);
+  const Progress p = progress_of(e);
+  const bool current = e == progress_current();
+  const int most = verdict_most_stars(e);
+  printf("  %s%s %-5s%s %s%-44s %-6s %3d min ",
+         style(p.passed  ? GREEN
+               : current ? BOLD
+                         : PLAIN),
+         p.passed  ? "✓"
+         : current ? ">"
+                   : " ",
+         exercise_number(e), style(PLAIN), e->essential ? "* " : "  ", e->title, level_name(e), e->minutes);
+  for (int i = 0; p.passed && most > 1 && i < most; i++)
+    printf("%s", i < p.stars ? "★" : "☆");
+  printf("%s\n", p.on_gpu ? " GPU" : "");
 }
 
 int cmd_list(int argc, char **argv) {
-  bool ids = argc == 2 && strcmp(argv[1], "--ids") == 0;
+  const bool ids = argc == 2 && strcmp(argv[1], "--ids") == 0, all = argc == 2 && strcmp(argv[1], "--all") == 0;
+  const char *title;
   int chapter = -1;
-  if (argc > 1 && !ids)
+  if (argc > 1 && !ids && !all)
     return no_option(argv[0], argv[1]);
+  if (!ids)
+    pager_take_stdout();
   for (int i = 0; i < exercise_count(); i++) {
     const Exercise *e = exercise_at(i);
-    if (ids) {
+    if (ids)
       printf("%s\n", e->id);
+    if (ids || !(all || course_has(e)))
       continue;
-    }
     if (e->chapter != chapter) {
-      char title[256];
-      chapter_title(e->chapter, title, sizeof title);
-      printf("%s%s%s%s\n", chapter < 0 ? "" : "\n", style(BOLD), title, style(PLAIN));
+      char lesson[256];
+      chapter_title(e->chapter, lesson, sizeof lesson);
+      printf("%s%s%s%s\n", chapter < 0 ? "" : "\n", style(BOLD), lesson, style(PLAIN));
       chapter = e->chapter;
     }
     list_one(e);
   }
-  if (!ids) {
-    printf("\n> next   x passed on the simulator   X passed on NVIDIA hardware\n");
-    progress_bar();
-  }
+  if (ids)
+    return EXIT_PASS;
+  printf("\n* essential   ✓ passed   > next   ★ stars of the best pass   GPU: passed on NVIDIA hardware\n");
+  if (!all && strcmp(course_track(&title), "all") != 0)
+    printf("These are the exercises of the track \"%s\". ./ferry list --all shows every one.\n", title);
+  progress_bar();
   return EXIT_PASS;
 }
 
@@ -120,15 +154,20 @@ int cmd_list(int argc, char **argv) {
 
 int cmd_start(int argc, char **argv) {
   char folder[4096];
-  if (argc > 1)
-    return usage_error(argv[0], "it takes no arguments");
-  bool there = work_exists();
-  int copied = work_start();
+  if (argc > 2)
+    return usage_error(argv[0], "it takes a track, or nothing");
+  const bool exists = work_exists();
+  const int copied = work_start();
   if (copied < 0)
     return EXIT_GRADER;
+  if (argc == 2 && !course_start(argv[1]))
+    return usage_error(argv[0], "there is no track \"%s\": %s", argv[1], course_tracks());
   work_path(folder, sizeof folder, "%s", "");
-  printf("%s %d exercises %s %s%s\n\n", there ? "Added" : "Copied", copied, there ? "that were not yet in" : "to",
-         folder, there ? "; what was there is as it was" : "");
+  if (copied > 0)
+    printf("%s %d exercises to %s%s\n\n", exists ? "Added" : "Copied", copied, folder,
+           exists ? "; your files are unchanged" : "");
+  if (argc == 1 && !exists)
+    printf("For a part of the course: ./ferry start TRACK (%s).\n\n", course_tracks());
   return cmd_next(1, argv);
 }
 
@@ -151,8 +190,9 @@ int cmd_reset(int argc, char **argv) {
     return EXIT_GRADER;
   Progress p = progress_of(e);
   p.passed = p.on_gpu = false;
+  p.stars = 0;
   progress_set(e, p);
-  printf("%s is as it was at first. Your version is kept: %s\n", file, aside);
+  printf("%s is the original file again. Your version is kept as %s\n", file, aside);
   return EXIT_PASS;
 }
 
@@ -170,6 +210,7 @@ int cmd_edit(int argc, char **argv) {
     return EXIT_GRADER;
   work_file(e, file, sizeof file);
   snprintf(command, sizeof command, "%s \"$1\"", editor); // $EDITOR may have options
+  course_go_to(e);
   execl("/bin/sh", "sh", "-c", command, "sh", file, (char *)NULL);
   perror("/bin/sh");
   return EXIT_GRADER;
@@ -186,6 +227,7 @@ int cmd_hint(int argc, char **argv) {
   int all = 0;
   while (all < MAX_HINTS && e->hints[all])
     all++;
+  course_go_to(e);
   Progress p = progress_of(e);
   bool more = p.hints < all;
   p.hints += more;
@@ -195,7 +237,7 @@ int cmd_hint(int argc, char **argv) {
   }
   char lesson[256];
   lesson_command(e->lesson, lesson, sizeof lesson);
-  printf("\n%s\nThe lesson: %s\n", p.hints < all ? "One more at each asking." : "That was the last one.", lesson);
+  printf("\n%s\nThe lesson: %s\n", p.hints < all ? "Ask again for the next one." : "That was the last one.", lesson);
   if (more)
     progress_set(e, p);
   return EXIT_PASS;

@@ -118,21 +118,27 @@ static int complete(RunOptions *o, char *file, size_t bytes, const char *command
 
 static void remember(const Verdict *v, const RunOptions *o, const char *own_file) {
   Progress p = progress_of(o->exercise);
-  bool pass = v->status == STATUS_PASS && v->passed == v->test_count - v->skipped;
-  if (o->file != own_file || o->test || (p.passed && pass && (p.on_gpu || !v->real_gpu)))
+  const int stars = verdict_stars(v);
+  const bool pass = v->status == STATUS_PASS && v->passed == v->test_count - v->skipped;
+  if (o->file != own_file || o->test || !pass)
     return;
-  if (pass) {
-    p.passed = true;
-    p.on_gpu |= v->real_gpu;
-    progress_set(o->exercise, p);
-  }
+  if (p.passed && stars <= p.stars && (p.on_gpu || !v->real_gpu))
+    return;
+  p.passed = true;
+  p.on_gpu |= v->real_gpu;
+  p.stars = stars > p.stars ? stars : p.stars;
+  progress_set(o->exercise, p);
 }
 
-// After a pass: what it was about, and the answer's counts beside the solution's.
-static void say_passed(const Verdict *v, const RunOptions *o) {
-  term_paragraph(stdout, "\n  learned ", 10, o->exercise->after_pass);
-  reference_print_beside(v);
-  printf("\n  compare ./ferry diff %s      yours beside another answer\n", exercise_number(o->exercise));
+// After a pass: the term that was learned, the answer's counts beside the solution's, and what can be read now.
+static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
+  const char *number = exercise_number(o->exercise);
+  term_paragraph(stdout, "\n  learned  ", 11, o->exercise->after_pass);
+  if (all)
+    reference_print_beside(v);
+  printf("  compare  ./ferry solution %s   why it is solved so, and how else\n", number);
+  printf("           ./ferry diff %s       your answer beside it%s\n", number,
+         all ? "" : " (counts: ./ferry run --all)");
 }
 
 static const TestVerdict *scored_test(const Verdict *v) {
@@ -161,7 +167,7 @@ static void say_score(const Verdict *v, bool kept) {
 static void say_next(void) {
   const Exercise *e = progress_current();
   if (e)
-    printf("  go on   ./ferry next         %s, %s (lesson %d)\n", exercise_number(e), e->title, e->chapter);
+    printf("  next     %s %s (lesson %d): ./ferry next\n", exercise_number(e), e->title, e->chapter);
   else
     printf("  All exercises have passed.\n");
 }
@@ -169,11 +175,9 @@ static void say_next(void) {
 static void say_how_to_go_on(const RunOptions *o) {
   char file[4096];
   work_shown(o->exercise, file, sizeof file);
-  printf("\n");
   if (work_is_untouched(o->exercise))
-    printf("  The file is as it was handed out; the task is at its top.\n");
-  printf("  edit    %s\n", file);
-  printf("  a hint  ./ferry hint %s\n", exercise_number(o->exercise));
+    printf("\n  You have not changed this file yet. The task is described at its top.\n");
+  printf("  edit: %s   a hint: ./ferry hint %s\n", file, exercise_number(o->exercise));
 }
 
 static int exit_status(const Verdict *v) {
@@ -214,6 +218,15 @@ static int run_on_each(const RunOptions *o, JudgeOptions *options) {
   return status;
 }
 
+// One line on the terminal, which the next one replaces. NULL: it is removed.
+static void show_progress(const char *doing) {
+  char line[300];
+  const int length =
+      doing ? snprintf(line, sizeof line, "\r\033[K%s ... ", doing) : snprintf(line, sizeof line, "\r\033[K");
+  if (write(STDERR_FILENO, line, (size_t)length) < 0) // at once: the tests' processes write theirs
+    return;
+}
+
 int judge_once(const RunOptions *o, const char *own_file) {
   static Verdict v; // large
   JudgeOptions options = {.seed = o->seed,
@@ -222,12 +235,18 @@ int judge_once(const RunOptions *o, const char *own_file) {
                           .first = o->first,
                           .devices = wanted_devices(),
                           .hurry = !o->all,
-                          .symptoms = o->file == own_file && o->exercise->bug && work_is_untouched(o->exercise),
+                          .symptoms = o->file == own_file && work_is_untouched(o->exercise),
                           .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN)};
   if (o->devices || o->times)
     return run_on_each(o, &options);
   bool own = o->file == own_file;
+  if (own)
+    course_go_to(o->exercise);
+  if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+    options.progress = show_progress;
   judge_answer(&v, o->exercise, o->file, &options);
+  if (options.progress)
+    options.progress(NULL);
   verdict_print(&v, o->file, o->all);
   verdict_print_stars(&v);
   say_score(&v, v.status == STATUS_PASS && own && !o->test);
@@ -235,13 +254,11 @@ int judge_once(const RunOptions *o, const char *own_file) {
     fprintf(stderr, "ferry run: %s has no test \"%s\"\n", o->exercise->id, o->test);
   if (v.status == STATUS_PASS && own && !o->test) {
     remember(&v, o, own_file);
-    say_passed(&v, o);
+    say_passed(&v, o, o->all);
     say_next();
   }
   if (v.status != STATUS_PASS && v.status != STATUS_GRADER_ERROR && own)
     say_how_to_go_on(o);
-  printf("\n");
-  verdict_print_end(&v);
   int status = exit_status(&v);
   verdict_free(&v);
   return status;

@@ -74,7 +74,7 @@ static void drain_events(int watcher) {
   }
 }
 
-// A backup or a kept old version ("10_slug.c.20260101-...", "10_slug.c~") is no answer.
+// A backup or a kept old version ("03_1_slug.c.20260101-...", "03_1_slug.c~") is no answer.
 static bool is_answer(const char *name, const Exercise *e) {
   char plain[256];
   snprintf(plain, sizeof plain, "%s.%s", e->id, exercise_extension(e));
@@ -127,18 +127,6 @@ static void edit(const Exercise *e) {
   keys_begin();
 }
 
-// The one after `e` that has not passed; from the beginning again where there is none after it.
-static const Exercise *after(const Exercise *e) {
-  bool behind = false;
-  for (int i = 0; i < exercise_count(); i++) {
-    const Exercise *one = exercise_at(i);
-    if (behind && !progress_of(one).passed)
-      return one;
-    behind |= one == e;
-  }
-  return progress_current();
-}
-
 // False: it is over.
 static bool key(Watch *w, char pressed) {
   const Exercise *e = w->run.exercise;
@@ -161,8 +149,8 @@ static bool key(Watch *w, char pressed) {
   case 'r':
     return check(w, e);
   case 'n':
-    if (after(e))
-      return check(w, after(e));
+    if (course_after(e))
+      return check(w, course_after(e));
     break;
   default:
     return true;

@@ -73,7 +73,6 @@ const Exercise *exercise_named(const char *command, const char *name);
 
 // ---- on the terminal -------------------------------------------------------------------------------------------------
 
-int passed_count(void);  // of exercises
 void progress_bar(void); // a line
 
 // ---- the learner's workspace: work/, or $FERRY_WORK ------------------------------------------------------------------
@@ -81,6 +80,7 @@ void progress_bar(void); // a line
 typedef struct Progress {
   bool passed, on_gpu; // on_gpu: passed on NVIDIA's hardware
   int hints;           // how many have been shown
+  int stars;           // the most that a pass had
 } Progress;
 
 void work_path(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -100,21 +100,28 @@ void work_set_aside(const char *name); // as NAME.damaged, with a message: the n
 Progress progress_of(const Exercise *e);
 // Changes the line of one exercise; all others stay as they are in the file by now.
 void progress_set(const Exercise *e, Progress p);
-const Exercise *progress_current(void); // the first that has not passed, NULL when all have
 
-bool work_is_untouched(const Exercise *e); // the learner's file is the stub still
+// ---- course.c: the way through the exercises -----------------------------------------------------------------------------
+
+const Exercise *progress_current(void);              // what the learner is at; NULL when all of the track have passed
+const Exercise *course_after(const Exercise *e);     // the next of the track that has not passed
+bool course_start(const char *track);                // from its beginning; false: there is no such track
+void course_go_to(const Exercise *e);                // the learner is at `e`; `next` goes on from there
+const char *course_track(const char **title);        // its name
+const char *course_tracks(void);                     // the names of all, for a message
+bool course_has(const Exercise *e);
+
+bool work_is_untouched(const Exercise *e); // the learner's file is still the stub, but for comments and white space
 
 // ---- verdicts ----------------------------------------------------------------------------------------------------------
 
 // Simulated devices (FERRY_SIM_DEVICES, 2), and whether a real GPU takes part (FERRY_CUDA, as for the library).
 int wanted_devices(void);
 
-// The decisive line first, then the report of the first test that failed (all: a row for each test, and each report).
+// The decisive line, then the report of the first test that failed (all: a row for each test, and each report).
 void verdict_print(const Verdict *v, const char *file, bool all);
 void verdict_print_stars(const Verdict *v); // of a pass: a line for each star, and why it is missing
-void verdict_print_end(const Verdict *v);
 // reference.c: a table of what was counted in the tests, yours and the solution's; nothing where nothing is known of the solution.
 void reference_print_beside(const Verdict *yours);
-const char *verdict_words(const Verdict *v); // "passed on the simulator; not verified on a GPU"
 
 #endif

@@ -12,12 +12,13 @@
 #include <string.h>
 
 const Command commands[] = {
-    {"start", "", "make the workspace work/ with an unsolved copy of each exercise",
-     "What is in work/ already is never written over: run it again after an update to get new exercises.\n"
+    {"start", "[TRACK]", "make the workspace work/ with an unsolved copy of each exercise",
+     "TRACK     what ./ferry next goes through: all, kernels (CUDA only), pytorch (the library) or debugging\n"
+     "Existing files in work/ are never overwritten: run it again after an update to get new exercises.\n"
      "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
      cmd_start, false, HELP_ANYWHERE},
-    {"list", "[--ids]", "all exercises, by chapter, and how far you are", "--ids  the names alone\n", cmd_list, false,
-     HELP_ANYWHERE},
+    {"list", "[--all | --ids]", "the exercises by lesson, and how far you are",
+     "--all  also those outside of your track\n--ids  only the names\n", cmd_list, false, HELP_ANYWHERE},
     {"chapter", "N[#SECTION] [--read]", "run chapter N, or show its lesson",
      "--read    the lesson, through $PAGER on a terminal\n"
      "#SECTION  the lesson at that section, such as 20#grid-block-guard or, shorter, 20#guard\n"
@@ -25,8 +26,8 @@ const Command commands[] = {
      "docs/: glossary, inspector#findings.\n",
      cmd_chapter, false, HELP_ALONE},
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
-     "EX is a name, a number or a part of a name: 03_1_create_on_the_device, 10, made.\n"
-     "--all             the report of every failed test, not of one alone\n"
+     "EX is a number, a name or a part of a name: 3.1, 03_1_create_on_the_device, create.\n"
+     "--all             a line for each test, and the report of every failed one\n"
      "--first           no test after the first that fails\n"
      "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
      "--times N         built once and judged N times, each time with other inputs\n"
@@ -42,9 +43,9 @@ const Command commands[] = {
      cmd_watch, false, HELP_ANYWHERE},
     {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false, HELP_ANYWHERE},
     {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false, HELP_ANYWHERE},
-    {"reset", "EX", "begin an exercise anew; the old file is kept aside", "", cmd_reset, false, HELP_ANYWHERE},
-    {"solution", "EX [--spoil]", "another answer, after yours has passed", "--spoil  also before\n", cmd_solution,
-     false, HELP_ANYWHERE},
+    {"reset", "EX", "start an exercise again; your file is kept aside", "", cmd_reset, false, HELP_ANYWHERE},
+    {"solution", "EX [--spoil]", "the worked solution, after your answer has passed", "--spoil  also before\n",
+     cmd_solution, false, HELP_ANYWHERE},
     {"diff", "EX [--spoil]", "yours beside another answer, after yours has passed",
      "After them stands in which other ways the tests were solved.\n--spoil  also before\n", cmd_diff, false,
      HELP_ANYWHERE},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A verdict on the terminal: a row for each test, one that failed told in full, what was counted, and at last what it is.
+// A verdict on the terminal: the decisive line, one failed test in full, the names of the others, the stars of a pass.
 #include "tool/commands.h"
 #include "tool/print/lesson.h"
 #include "tool/print/plain.h"
@@ -7,12 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *verdict_words(const Verdict *v) {
-  if (v->status == STATUS_PASS && v->real_gpu)
-    return "passed on NVIDIA hardware";
-  return v->status == STATUS_PASS ? "passed" : status_name(v->status);
-}
 
 static bool is_bad(const TestVerdict *t) {
   return t->status != STATUS_PASS && t->status != STATUS_SKIPPED && t->status != STATUS_NOT_RUN;
@@ -28,11 +22,14 @@ static void print_row(const TestVerdict *t) {
 }
 
 // Maps of elements and quoted source are as wide as they are: only prose is wrapped.
-static void print_report(const Verdict *v, const TestVerdict *t) {
-  int number = (int)(t - v->tests) + 1;
+static void print_report(const Verdict *v, const TestVerdict *t, bool below_headline) {
+  const int number = (int)(t->test - v->exercise->tests) + 1;
+  const char *report = t->report;
   printf("\n%stest \"%s\"%s: %s\n", style(BOLD), t->test->name, style(PLAIN), status_name(t->status));
-  if (t->report)
-    term_wrap(stdout, t->report, 2);
+  if (report && below_headline && *t->headline && strstr(report, t->headline) == report + strspn(report, " "))
+    report = strchr(report, '\n') + 1; // it has been said
+  if (report)
+    term_wrap(stdout, report, 2);
   printf("  again: ./ferry run %s --replay %d.%llx\n", exercise_number(v->exercise), number,
          (unsigned long long)t->seed);
 }
@@ -76,8 +73,8 @@ static void print_decision(const Verdict *v) {
     term_paragraph(stdout, "", 0,
                    "Some tests were skipped: not enough devices. FERRY_CUDA=sim runs them on simulated ones");
   if (bad == 0) {
-    printf("%s%s%d of %d tests passed%s in %.1f s\n", style(GREEN), v->passed == run ? "✓ " : "", v->passed, run,
-           style(PLAIN), v->seconds);
+    printf("%s%s%s%d of %d tests passed%s%s in %.1f s\n", style(GREEN), style(BOLD), v->passed == run ? "✓ " : "",
+           v->passed, run, v->real_gpu ? " on NVIDIA hardware" : "", style(PLAIN), v->seconds);
     return;
   }
   snprintf(text, sizeof text, "✗ %d of %d tests fail: %s", bad, run, v->tests[shown].headline);
@@ -87,16 +84,21 @@ static void print_decision(const Verdict *v) {
 }
 
 static void print_others(const Verdict *v, int shown) {
-  char text[1024] = "";
+  enum { ENOUGH = 90 };
+  char text[512] = "";
   size_t used = 0;
-  for (int i = 0; i < v->test_count && used < sizeof text; i++)
-    if (is_bad(&v->tests[i]) && i != shown)
+  int left = count_bad(v) - 1;
+  for (int i = 0; i < v->test_count && used < ENOUGH; i++)
+    if (is_bad(&v->tests[i]) && i != shown) {
       used += (size_t)snprintf(text + used, sizeof text - used, "%s\"%s\"", used ? ", " : "", v->tests[i].test->name);
+      left--;
+    }
   if (!used)
     return;
-  printf("\n");
+  if (left > 0)
+    snprintf(text + used, sizeof text - used, " and %d more", left);
+  strncat(text, " (--all shows all)", sizeof text - strlen(text) - 1);
   term_paragraph(stdout, "  also failing: ", 16, text);
-  printf("  (--all shows %s)\n", count_bad(v) == 2 ? "it" : "them");
 }
 
 void verdict_print(const Verdict *v, const char *file, bool all) {
@@ -115,7 +117,7 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
     print_row(&v->tests[i]);
   for (int i = 0; i < v->test_count; i++)
     if (is_bad(&v->tests[i]) && (all || i == shown))
-      print_report(v, &v->tests[i]);
+      print_report(v, &v->tests[i], i == shown);
   if (!all && shown >= 0)
     print_others(v, shown);
   if (v->report)
@@ -158,12 +160,4 @@ void verdict_print_stars(const Verdict *v) {
   for (int star = 0; star < EXTRA_STARS; star++)
     if (v->exercise->stars[star].is_for)
       print_star(!verdict_lost(v, star), v->exercise->stars[star].is_for, verdict_lost(v, star));
-}
-
-void verdict_print_end(const Verdict *v) {
-  char text[256];
-  snprintf(text, sizeof text, "%s %s: %s", v->status == STATUS_PASS ? "✓" : "✗", v->exercise->id, verdict_words(v));
-  printf("%s%s", style(v->status == STATUS_PASS ? GREEN : RED), style(BOLD));
-  term_wrap(stdout, text, 2);
-  printf("%s", style(PLAIN));
 }

@@ -90,14 +90,31 @@ static bool copy_beside(void) {
   return access(to, F_OK) == 0 || file_write(to, flags, (size_t)bytes);
 }
 
+// Without comments and white space, in place.
+static char *code_of(char *text) {
+  char *to = text;
+  for (const char *at = text; at && *at;) {
+    if (strncmp(at, "//", 2) == 0)
+      at += strcspn(at, "\n");
+    else if (strncmp(at, "/*", 2) == 0)
+      at = strstr(at + 2, "*/") ? strstr(at + 2, "*/") + 2 : at + strlen(at);
+    else if (strchr(" \t\r\n", *at))
+      at++;
+    else
+      *to++ = *at++;
+  }
+  if (text)
+    *to = '\0';
+  return text;
+}
+
 bool work_is_untouched(const Exercise *e) {
   char path[4096];
-  size_t stub_bytes = 0, bytes = 0;
   in_root(path, sizeof path, "exercises/%s.%s", e->id, exercise_extension(e));
-  char *stub = file_read(path, &stub_bytes);
+  char *stub = code_of(file_read(path, NULL));
   work_file(e, path, sizeof path);
-  char *own = file_read(path, &bytes);
-  bool same = stub && own && stub_bytes == bytes && memcmp(stub, own, bytes) == 0;
+  char *own = code_of(file_read(path, NULL));
+  bool same = stub && own && strcmp(stub, own) == 0;
   free(stub);
   free(own);
   return same;
@@ -207,12 +224,16 @@ static const char *new_id(const char *id) {
 // False: it is no such line.
 static bool take_line(const char *line) {
   char id[128];
-  int passed, gpu, hints, end = 0;
-  if (sscanf(line, "%127s passed=%d gpu=%d hints=%d%n", id, &passed, &gpu, &hints, &end) != 4 || line[end] != '\n')
+  int passed, gpu, hints, stars = 0, end = 0;
+  if (sscanf(line, "%127s passed=%d gpu=%d hints=%d%n", id, &passed, &gpu, &hints, &end) != 4)
+    return false;
+  if (sscanf(line + end, " stars=%d", &stars) == 1) // of the release before there are none
+    end += (int)strcspn(line + end, "\n");
+  if (line[end] != '\n')
     return false;
   for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
     if (strcmp(exercise_at(i)->id, new_id(id)) == 0)
-      known[i] = (Progress){passed != 0, gpu != 0, hints};
+      known[i] = (Progress){passed != 0, gpu != 0, hints, stars};
   return true;
 }
 
@@ -227,8 +248,8 @@ static void write_progress(void) {
   char path[4096], text[MAX_PROGRESS * 96];
   size_t used = 0;
   for (int i = 0; i < exercise_count() && i < MAX_PROGRESS && used < sizeof text; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d\n", exercise_at(i)->id,
-                             known[i].passed, known[i].on_gpu, known[i].hints);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d stars=%d\n",
+                             exercise_at(i)->id, known[i].passed, known[i].on_gpu, known[i].hints, known[i].stars);
   work_path(path, sizeof path, PROGRESS);
   if (used >= sizeof text || (work_exists() && !file_write(path, text, used)))
     fprintf(stderr, "ferry: the progress could not be written to %s: %s\n", path, file_problem());
@@ -269,13 +290,4 @@ void progress_set(const Exercise *e, Progress p) {
   known[index_of(e)] = p;
   write_progress();
   work_unlock(lock);
-}
-
-// ---- the order ---------------------------------------------------------------------------------------------------------
-
-const Exercise *progress_current(void) {
-  for (int i = 0; i < exercise_count(); i++)
-    if (!progress_of(exercise_at(i)).passed)
-      return exercise_at(i);
-  return NULL;
 }

@@ -80,18 +80,18 @@ enum { EXTRA_STARS = 2 };
 typedef enum Level { LEVEL_EASY, LEVEL_MEDIUM, LEVEL_HARD } Level;
 
 typedef struct Exercise {
-  const char *id;                       // "NN_M_slug", the name of its files
-  const char *title;                    // one line
-  const char *after_pass;               // one sentence, shown after a pass: what the learner has just used
-  const char *kind;                     // "write", "find the bug" or "kernel"
-  int chapter;                          // whose lesson it belongs to
-  const char *lesson;                   // "docs/03_tensor_moves.md#to-device"
+  const char *id;         // "NN_M_slug", the name of its files
+  const char *title;      // one line
+  const char *after_pass; // one sentence, shown after a pass: what the learner has just used
+  const char *kind;       // "write", "find the bug" or "kernel"
+  int chapter;            // whose lesson it belongs to
+  const char *lesson;     // "docs/03_tensor_moves.md#to-device"
   Level level;
-  int minutes;             // that it takes somebody who has read the lesson
-  bool essential;          // a reader who is short of time does these
-  bool bug;                // handed out with a bug: until the file is changed, a verdict has the symptoms only
-  Star stars[EXTRA_STARS]; // the second and the third; none: a pass is all there is
-  const char *hints[MAX_HINTS];         // each gives away a little more than the one before
+  int minutes;                  // that it takes somebody who has read the lesson
+  bool essential;               // a reader who is short of time does these
+  bool bug;                     // handed out with a bug: until the file is changed, a verdict has the symptoms only
+  Star stars[EXTRA_STARS];      // the second and the third; none: a pass is all there is
+  const char *hints[MAX_HINTS]; // each gives away a little more than the one before
   const char *functions[MAX_FUNCTIONS]; // what an answer defines; everything else in it stays its own
   bool streams;                         // what it queues in streams is run in several ways: case_schedule
   bool asked; // its driver, or the library, asks whether work is done, which is not to get it done
@@ -215,10 +215,10 @@ typedef struct Where {
 } Where;
 
 bool expect_inspected(Case *c, Inspected what, Where where, double bound, const Mistake *mistake);
-bool expect_sectors(Case *c, double factor, const Mistake *mistake);       // loads and stores of each kernel
-bool expect_wavefronts(Case *c, double factor, const Mistake *mistake);    // of each kernel
-bool expect_lanes(Case *c, double share, const Mistake *mistake);          // of each kernel
-bool expect_parallel(Case *c, double share, const Mistake *mistake); // the same, and no kernel has a single thread
+bool expect_sectors(Case *c, double factor, const Mistake *mistake);    // loads and stores of each kernel
+bool expect_wavefronts(Case *c, double factor, const Mistake *mistake); // of each kernel
+bool expect_lanes(Case *c, double share, const Mistake *mistake);       // of each kernel
+bool expect_parallel(Case *c, double share, const Mistake *mistake);    // the same, and no kernel has a single thread
 bool expect_global_atomics(Case *c, int64_t most, const Mistake *mistake); // on global memory, in all
 bool expect_threads(Case *c, int64_t least, const Mistake *mistake);       // of the launch that has the most
 

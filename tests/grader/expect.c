@@ -9,11 +9,6 @@
 
 // ---- saying it -------------------------------------------------------------------------------------------------------
 
-// A launch that was refused, or an error before it, is no evidence that nobody meant to launch.
-static bool is_evident(const Case *c, const Mistake *mistake) {
-  return mistake != &NO_KERNEL || (!refused_shape(c) && !*got_error(c));
-}
-
 int star_of(const Exercise *e, const Mistake *mistake) {
   for (int star = 0; mistake && star < EXTRA_STARS; star++)
     for (int i = 0; i < MAX_LOST_BY; i++)
@@ -39,7 +34,7 @@ bool case_fail(Case *c, const Mistake *mistake, const char *format, ...) {
     return true;
   }
   const Mistake **named = c->failed ? &c->later : &c->mistake;
-  if (!*named && is_evident(c, mistake))
+  if (!*named && mistake_is_evident(c, mistake))
     *named = mistake;
   c->failed = true;
   return false;
@@ -58,7 +53,7 @@ static void index_text(const Array *a, int64_t flat, char *text, size_t bytes) {
     snprintf(text + used, bytes - used, "]");
 }
 
-enum { MAP_ROWS = 12, MAP_COLUMNS = 48 };
+enum { MAP_ROWS = 8, MAP_COLUMNS = 48 };
 
 // One character for a rectangle of elements: '.' all right, '#' all wrong, '+' some of each.
 static char map_cell(const Array *a, const Array *want, double tolerance, const int64_t from[2], const int64_t to[2]) {
@@ -339,73 +334,7 @@ bool refused_empty_grid(const Case *c) {
   return refused && (refused[0] == 0 || refused[1] == 0 || refused[2] == 0);
 }
 
-// Of a refused launch, which may have any numbers.
-static bool is_too_large(const int64_t *block) {
-  int64_t threads;
-  return __builtin_mul_overflow(block[0], block[1], &threads) || __builtin_mul_overflow(threads, block[2], &threads) ||
-         threads > 1024;
-}
-
-void suspect_faults(Case *c) {
-  const char *error = got_error(c), *reads = strstr(error, ": it reads ");
-  const int64_t *refused = refused_shape(c);
-  suspect_sure(c, reads && !strstr(reads, "[-"), &READ_PAST);
-  suspect_sure(c, reads && strstr(reads, "[-"), &READ_BEFORE);
-  suspect_error(c, ": it writes ", &PAST_THE_END);
-  suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
-  suspect_error(c, "is not a multiple of ", &MISALIGNED_VECTOR); // of an access's size
-  suspect_sure(c, refused && is_too_large(refused + 3), &BLOCK_TOO_LARGE);
-}
-
-// ---- known mistakes --------------------------------------------------------------------------------------------------
-
-static void suspect(Case *c, Suspect s) {
-  if (!is_evident(c, s.mistake) || star_of(c->exercise, s.mistake) >= 0)
-    return;
-  if (c->suspect_count == MAX_SUSPECTS)
-    fatal_error("%s: more than %d known mistakes in a test", c->exercise->id, MAX_SUSPECTS);
-  c->suspects[c->suspect_count++] = s;
-}
-
-void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake) {
-  suspect(c, (Suspect){.name = name, .wrong = wrong, .mistake = mistake});
-}
-
-void suspect_error(Case *c, const char *text, const Mistake *mistake) {
-  suspect(c, (Suspect){.error = text, .mistake = mistake, .sure = true});
-}
-
-void suspect_that(Case *c, bool holds, const Mistake *mistake) {
-  if (holds)
-    suspect(c, (Suspect){.holds = true, .mistake = mistake, .sure = mistake == &NO_KERNEL});
-}
-
-void suspect_sure(Case *c, bool holds, const Mistake *mistake) {
-  if (holds)
-    suspect(c, (Suspect){.holds = true, .mistake = mistake, .sure = true});
-}
-
-static bool is_whole(FyDType dtype) {
-  return dtype == FY_INT32 || dtype == FY_INT64 || dtype == FY_UINT8 || dtype == FY_BOOL;
-}
-
-static bool was_refused(const Case *c, const char *name) {
-  for (int i = 0; i < c->refused_count; i++)
-    if (strcmp(c->refused[i], name) == 0)
-      return true;
-  return false;
-}
-
-static bool fits(const Case *c, const Suspect *s) {
-  if (s->error)
-    return strstr(got_error(c), s->error) != NULL;
-  if (!s->wrong)
-    return s->holds;
-  const Array *a = got(c, s->name);
-  int64_t first;
-  return a && was_refused(c, s->name) && a->dtype == s->wrong->dtype && same_shape(a->shape, s->wrong->shape) &&
-         array_mismatches(a, s->wrong, is_whole(a->dtype) ? 0 : 1e-5, &first) == 0;
-}
+// ---- the whole case ----------------------------------------------------------------------------------------------------
 
 // Evidence of its own, whatever else has failed.
 static void fail_besides(Case *c, const Mistake *mistake, const char *finding) {
@@ -459,7 +388,7 @@ static void judge_launch(Case *c) {
     return;
   }
   forget_failures(c);
-  case_fail(c, is_too_large(n + 3) ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
+  case_fail(c, launch_is_too_large(n + 3) ? &BLOCK_TOO_LARGE : &LAUNCH_REFUSED,
             "the runtime refused a grid of %lld x %lld x %lld blocks of %lld x %lld x %lld threads", (long long)n[0],
             (long long)n[1], (long long)n[2], (long long)n[3], (long long)n[4], (long long)n[5]);
 }
@@ -492,11 +421,8 @@ void case_judge(Case *c) {
     case_add_finding(c);
   if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
     suspect_faults(c); // behind what the check suspects itself
-  for (int i = 0; c->failed && !c->mistake && i < c->suspect_count; i++)
-    if (fits(c, &c->suspects[i])) {
-      c->mistake = c->suspects[i].mistake;
-      c->likely = !c->suspects[i].sure;
-    }
+  if (c->failed && !c->mistake)
+    name_suspect(c);
   if (!*got_error(c) && (!c->failed || !c->mistake))
     judge_side_effects(c);
   if (c->failed && !c->mistake && c->refused_count == 0)

@@ -46,7 +46,8 @@ typedef struct JudgeOptions {
   int devices;      // simulated ones
   bool hurry;       // after a timeout the tests that are left are not run
   bool symptoms;    // reports without the mistake and its remedy: of a file with a bug that nobody has changed yet
-  int jobs;         // processes that run tests of one answer at the same time, where the sandbox lets them; 0 is 1
+  void (*progress)(const char *doing); // told what is about to be done; NULL: nobody is
+  int jobs; // processes that run tests of one answer at the same time, where the sandbox lets them; 0 is 1
 } JudgeOptions;
 
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options);
@@ -54,6 +55,7 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
 // first verdict.
 void judge_built(Verdict *v, Answer *a, const JudgeOptions *options);
 void verdict_free(Verdict *v);
+void verdict_sum_up(Verdict *v); // status and numbers from its tests
 
 // Whether something of it may be right where nothing runs beside it, and which tests that are (JudgeOptions.tests; 0: all). What came of
 // these then becomes part of the verdict; `again` is used up.

@@ -70,6 +70,13 @@ const char *exercise_number(const Exercise *e) {
   return number;
 }
 
+int exercise_tests(const Exercise *e) {
+  int count = 0;
+  while (count < MAX_TESTS && e->tests[count].name)
+    count++;
+  return count;
+}
+
 const char *exercise_extension(const Exercise *e) {
   return strcmp(e->kind, "kernel") == 0 ? "cu" : "c";
 }
