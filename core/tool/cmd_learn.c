@@ -143,7 +143,7 @@ int cmd_list(int argc, char **argv) {
   }
   if (ids)
     return EXIT_PASS;
-  printf("\n* essential   ✓ passed   > next   ★ stars of the best pass   GPU: passed on NVIDIA hardware\n");
+  printf("\n* essential   ✓ passed   > next   ★ stars   GPU: passed on NVIDIA hardware\n");
   if (!all && strcmp(course_track(&title), "all") != 0)
     printf("These are the exercises of the track \"%s\". ./ferry list --all shows every one.\n", title);
   progress_bar();
@@ -167,7 +167,7 @@ int cmd_start(int argc, char **argv) {
     printf("%s %d exercises to %s%s\n\n", exists ? "Added" : "Copied", copied, folder,
            exists ? "; your files are unchanged" : "");
   if (argc == 1 && !exists)
-    printf("For a part of the course: ./ferry start TRACK (%s).\n\n", course_tracks());
+    printf("For a part of the course, ./ferry start TRACK: %s.\n\n", course_tracks());
   return cmd_next(1, argv);
 }
 

@@ -138,7 +138,7 @@ static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
     reference_print_beside(v);
   printf("  compare  ./ferry solution %s   why it is solved so, and how else\n", number);
   printf("           ./ferry diff %s       your answer beside it%s\n", number,
-         all ? "" : " (counts: ./ferry run --all)");
+         all ? "" : " (counts: run --all)");
 }
 
 static const TestVerdict *scored_test(const Verdict *v) {
@@ -177,7 +177,8 @@ static void say_how_to_go_on(const RunOptions *o) {
   work_shown(o->exercise, file, sizeof file);
   if (work_is_untouched(o->exercise))
     printf("\n  You have not changed this file yet. The task is described at its top.\n");
-  printf("  edit: %s   a hint: ./ferry hint %s\n", file, exercise_number(o->exercise));
+  printf("  edit:  %s\n", file);
+  printf("  hint:  ./ferry hint %s\n", exercise_number(o->exercise));
 }
 
 static int exit_status(const Verdict *v) {
@@ -247,7 +248,7 @@ int judge_once(const RunOptions *o, const char *own_file) {
   judge_answer(&v, o->exercise, o->file, &options);
   if (options.progress)
     options.progress(NULL);
-  verdict_print(&v, o->file, o->all);
+  verdict_print(&v, own ? NULL : o->file, o->all);
   verdict_print_stars(&v);
   say_score(&v, v.status == STATUS_PASS && own && !o->test);
   if (o->test && v.test_count == 0)

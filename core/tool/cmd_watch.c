@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `ferry watch`: an exercise's tests at once and at every save, with keys for what one does in between.
 #include "tool/run.h"
-#include "tool/print/term.h"
+#include "tool/print/pager.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -113,14 +113,17 @@ static bool check(Watch *w, const Exercise *e) {
   return true;
 }
 
-static void edit(const Exercise *e) {
-  char *argv[] = {"edit", (char *)(uintptr_t)e->id, NULL};
+// An editor, or a list in a pager: the terminal is theirs until they end.
+static void run_apart(int (*command)(int argc, char **argv), int argc, char **argv) {
   keys_end();
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
     umask(file_mask());
-    _exit(cmd_edit(2, argv));
+    const int status = command(argc, argv);
+    fflush(stdout);
+    pager_end();
+    _exit(status); // nothing of the grader's is cleaned up here
   }
   while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
   }
@@ -141,10 +144,12 @@ static bool key(Watch *w, char pressed) {
   case 'l':
     printf("\n");
     argv[0] = "list";
-    cmd_list(1, argv);
+    argv[1] = NULL;
+    run_apart(cmd_list, 1, argv);
     break;
   case 'e':
-    edit(e);
+    argv[0] = "edit";
+    run_apart(cmd_edit, 2, argv);
     return check(w, e);
   case 'r':
     return check(w, e);

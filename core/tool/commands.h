@@ -103,12 +103,12 @@ void progress_set(const Exercise *e, Progress p);
 
 // ---- course.c: the way through the exercises -----------------------------------------------------------------------------
 
-const Exercise *progress_current(void);              // what the learner is at; NULL when all of the track have passed
-const Exercise *course_after(const Exercise *e);     // the next of the track that has not passed
-bool course_start(const char *track);                // from its beginning; false: there is no such track
-void course_go_to(const Exercise *e);                // the learner is at `e`; `next` goes on from there
-const char *course_track(const char **title);        // its name
-const char *course_tracks(void);                     // the names of all, for a message
+const Exercise *progress_current(void);          // what the learner is at; NULL when all of the track have passed
+const Exercise *course_after(const Exercise *e); // the next of the track that has not passed
+bool course_start(const char *track);            // from its beginning; false: there is no such track
+void course_go_to(const Exercise *e);            // the learner is at `e`; `next` goes on from there
+const char *course_track(const char **title);    // its name
+const char *course_tracks(void);                 // the names of all, for a message
 bool course_has(const Exercise *e);
 
 bool work_is_untouched(const Exercise *e); // the learner's file is still the stub, but for comments and white space
@@ -118,7 +118,7 @@ bool work_is_untouched(const Exercise *e); // the learner's file is still the st
 // Simulated devices (FERRY_SIM_DEVICES, 2), and whether a real GPU takes part (FERRY_CUDA, as for the library).
 int wanted_devices(void);
 
-// The decisive line, then the report of the first test that failed (all: a row for each test, and each report).
+// `file`: named where it is not the learner's own. The decisive line, then the report of the first test that failed (all: a row for each test, and each report).
 void verdict_print(const Verdict *v, const char *file, bool all);
 void verdict_print_stars(const Verdict *v); // of a pass: a line for each star, and why it is missing
 // reference.c: a table of what was counted in the tests, yours and the solution's; nothing where nothing is known of the solution.

@@ -26,7 +26,8 @@ static void print_report(const Verdict *v, const TestVerdict *t, bool below_head
   const int number = (int)(t->test - v->exercise->tests) + 1;
   const char *report = t->report;
   printf("\n%stest \"%s\"%s: %s\n", style(BOLD), t->test->name, style(PLAIN), status_name(t->status));
-  if (report && below_headline && *t->headline && strstr(report, t->headline) == report + strspn(report, " "))
+  if (report && below_headline && *t->headline && strstr(report, t->headline) == report + strspn(report, " ") &&
+      report[strspn(report, " ") + strlen(t->headline)] == '\n')
     report = strchr(report, '\n') + 1; // it has been said
   if (report)
     term_wrap(stdout, report, 2);
@@ -54,14 +55,11 @@ static int test_to_show(const Verdict *v) {
   return -1;
 }
 
-// "25.1 Inclusive scan: work/25_1_scan.cu"
 static void print_title(const Verdict *v, const char *file) {
-  char *plain = plain_line(file, strlen(file)); // a learner may have chosen its name
-  char title[256];
-  snprintf(title, sizeof title, "%s %s  ", exercise_number(v->exercise), v->exercise->title);
-  const int columns = term_columns(title, strlen(title));
-  printf("%s%s%s", style(BOLD), title, style(PLAIN));
-  term_paragraph(stdout, "", columns, plain ? plain : "");
+  printf("%s%s %s%s\n", style(BOLD), exercise_number(v->exercise), v->exercise->title, style(PLAIN));
+  char *plain = file ? plain_line(file, strlen(file)) : NULL; // a learner may have chosen its name
+  if (plain)
+    printf("%s\n", plain);
   free(plain);
 }
 
@@ -101,6 +99,14 @@ static void print_others(const Verdict *v, int shown) {
   term_paragraph(stdout, "  also failing: ", 16, text);
 }
 
+static void print_not_run(const Verdict *v) {
+  int count = 0;
+  for (int i = 0; i < v->test_count; i++)
+    count += v->tests[i].status == STATUS_NOT_RUN;
+  if (count > 0)
+    printf("  %d tests were not run, since one did not end (--all runs them)\n", count);
+}
+
 void verdict_print(const Verdict *v, const char *file, bool all) {
   const int shown = test_to_show(v);
   bool built = v->status != STATUS_COMPILE_ERROR && v->status != STATUS_MISSING &&
@@ -120,6 +126,7 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
       print_report(v, &v->tests[i], i == shown);
   if (!all && shown >= 0)
     print_others(v, shown);
+  print_not_run(v);
   if (v->report)
     term_wrap(stdout, v->report, 2);
   if (v->warning)

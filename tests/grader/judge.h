@@ -10,7 +10,7 @@ typedef struct TestVerdict {
   const Test *test;
   Status status;
   uint64_t seed;          // repeats it: --replay
-  char headline[160];     // of the report, in one line
+  char headline[600];     // the first line of the report
   char *report;           // for the learner, several lines (malloc); NULL for a pass
   const Mistake *mistake; // recognized, or NULL
   bool likely;            // by values only: other mistakes may give them as well

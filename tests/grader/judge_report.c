@@ -123,10 +123,14 @@ char *report_shown(char *text) {
   return plain;
 }
 
-// The decisive line of a verdict: what came out, or how it ended.
-static void write_headline(TestVerdict *v, const Case *c, const char *end) {
-  const char *line = c->replied ? c->finding : end + strspn(end, " ");
-  snprintf(v->headline, sizeof v->headline, "%.*s", (int)strcspn(line, "\n"), line);
+// The decisive line of a verdict, which is the report's first: what came out, or how it ended.
+static void write_headline(TestVerdict *v) {
+  const char *line = v->report + strspn(v->report, " ");
+  size_t length = strcspn(line, "\n");
+  if (length >= sizeof v->headline)
+    for (length = sizeof v->headline - 1; length > 0 && (line[length] & 0xC0) == 0x80; length--)
+      continue; // not within a character
+  snprintf(v->headline, sizeof v->headline, "%.*s", (int)length, line);
 }
 
 void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxResult *r, const Schedule *schedule) {
@@ -138,7 +142,6 @@ void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxR
     say_finding(&t, c);
   else
     say_end(&t, a, r, v->status);
-  write_headline(v, c, t.at);
   case_describe(c, asked, sizeof asked);
   if (*asked)
     say(&t, "  input: %s\n", asked);
@@ -151,4 +154,5 @@ void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxR
   if (r->output && *r->output)
     say_output(&t, r->output);
   v->report = report_shown(t.at);
+  write_headline(v);
 }

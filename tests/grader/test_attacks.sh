@@ -74,7 +74,7 @@ judge_attack() { # USER FILE: prints "0 NAME" or "1 NAME WHY", separated by tabs
   export FERRY_ANSWER_SECONDS=${seconds:-2}
   output=$(as_user "$1" timeout 60 "$ferry" run 03_1_create_on_the_device --sandbox "$level" --file "$work/$1-$name.c" --test 'on a GPU' 2>&1)
   status=$?
-  got=$(sed -n 's/^  \([a-z ]*[a-z]\)  *on a GPU$/\1/p; s/^\(compile error\)$/\1/p' <<<"$output" | head -n 1)
+  got=$(sed -n 's/^test "on a GPU": //p; s/^✗ \(compile error\)$/\1/p' <<<"$output" | head -n 1)
   if [ $status != 1 ]; then
     printf '1\t%s\t%s\n' "$name" "the grader ended with $status: $(tail -n 3 <<<"$output" | tr '\n' ' ')"
   elif [[ " $expected " != *"$got"* ]] || [ -z "$got" ]; then
@@ -227,8 +227,8 @@ if [ "$(id -u)" = 0 ]; then
   chmod 644 "$work/identity.c"
   for less in sys_admin sys_admin,sys_chroot,net_admin,kill,setpcap; do
     output=$(setpriv --bounding-set "-${less//,/,-}" "$ferry" run 3.1 --file "$work/identity.c" 2>&1)
-    [[ $output != *'got hold'* ]] && { [[ $output =~ $'\n0 of '[0-9]+' tests passed' ]] || [[ $output == *'grader error'* ]]; }
-    result $? "root without $less" "$(grep 'got hold\|tests passed' <<<"$output" | head -n 2 | tr '\n' ' ')"
+    [[ $output != *'got hold'* ]] && { none_passed "$output" || [[ $output == *'grader error'* ]]; }
+    result $? "root without $less" "$(grep 'got hold\|tests fail\|tests passed' <<<"$output" | head -n 2 | tr '\n' ' ')"
   done
   for level in "${levels%% *}" none; do
     says "root that cannot become another user, $level" 3 'grader error' setpriv --bounding-set -setuid,-setgid "$ferry" run 3.1 --sandbox "$level" \
@@ -253,8 +253,8 @@ sample_note attacks 'tests/grader/test_attacks.sh'
 # A level is what was asked for, or there is no run.
 "$ferry" run 3.1 --file solutions/03_1_create_on_the_device.c --sandbox mill 2>&1 | grep -q 'sandbox takes'
 result $? 'a level that there is not' 'it was taken'
-why=$(diff <("$ferry" grade --answers solutions --only 10 | grep '^Protections') \
-  <(FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 10 | grep '^Protections'))
+why=$(diff <("$ferry" grade --answers solutions --only 3.1 | grep '^Protections') \
+  <(FERRY_SANDBOX=none "$ferry" grade --answers solutions --only 3.1 | grep '^Protections'))
 result $? 'no level from the environment' "$why"
 
 # Of cgroups, those of graders that have ended; each grader removes what one that was killed has left (another test kills some).

@@ -16,7 +16,7 @@ is_json() { # TEXT
 }
 
 grade() { # OPTIONS...
-  "$ferry" grade --answers solutions --only 10 "$@"
+  "$ferry" grade --answers solutions --only 3.1 "$@"
 }
 
 # ---- results that are no regular files -----------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ apart() { # COMMAND: in bash, $1 being the ferry
 }
 
 for path in - /dev/stdout; do
-  output=$(apart "\"\$1\" grade --answers solutions --only 10 --json $path 2>'$work/said'; ls -ld /dev/stdout >'$work/link'")
+  output=$(apart "\"\$1\" grade --answers solutions --only 3.1 --json $path 2>'$work/said'; ls -ld /dev/stdout >'$work/link'")
   why=$(is_json "$output")
   result $? "--json $path is the whole of standard output" "$why: $(head -c 200 <<<"$output")"
   grep -q '^Protections: ' "$work/said"
@@ -42,10 +42,10 @@ for path in - /dev/stdout; do
   grep -q '^l' "$work/link"
   result $? "--json $path leaves /dev/stdout" "$(cat "$work/link")"
 done
-output=$(apart "\"\$1\" grade --answers solutions --only 10 --csv /dev/full 2>&1; echo \"status \$?\"; ls -l /dev/full")
+output=$(apart "\"\$1\" grade --answers solutions --only 3.1 --csv /dev/full 2>&1; echo \"status \$?\"; ls -l /dev/full")
 [[ $output == *'/dev/full cannot be written: No space left on device'*'status 3'*c?????????' '* ]]
 result $? '--csv /dev/full fails and leaves it' "$output"
-output=$(apart "\"\$1\" grade --answers solutions --only 10 --csv /dev/null >/dev/null; echo \"status \$?\"; ls -l /dev/null")
+output=$(apart "\"\$1\" grade --answers solutions --only 3.1 --csv /dev/null >/dev/null; echo \"status \$?\"; ls -l /dev/null")
 [[ $output == *'status 0'*c?????????' '* ]]
 result $? '--csv /dev/null succeeds and leaves it' "$output"
 mkfifo "$work/fifo"
@@ -111,7 +111,7 @@ result $? 'umask 077: a kernel passes' "$(tail -n 5 "$work/output")"
 # ---- output that is lost ---------------------------------------------------------------------------------------------------------
 
 if [ -c /dev/full ]; then
-  for command in 'list' 'help' "run 10 --file $solution" "grade --answers solutions --only 10"; do
+  for command in 'list' 'help' "run 3.1 --file $solution" "grade --answers solutions --only 3.1"; do
     # shellcheck disable=SC2086
     why=$("$ferry" $command 2>&1 >/dev/full)
     [ $? = 3 ] && [[ $why == *'the output could not be written: No space left on device'* ]]
@@ -135,7 +135,7 @@ pass() { # NUMBERS...
 }
 "$ferry" start >/dev/null
 pass 12
-timeout 200 "$ferry" watch 10 >"$work/watched" 2>&1 &
+timeout 200 "$ferry" watch 3.1 >"$work/watched" 2>&1 &
 watcher=$!
 for _ in $(seq 600); do
   grep -q waiting "$work/watched" && break
@@ -211,7 +211,7 @@ done
 ln -s "$names/ada" "$names/linked"
 ln -s "$work/nowhere" "$names/dangling"
 ln -s "$PWD/$solution" "$names/notes.txt"
-"$ferry" grade --class "$names" --only 10 --json "$work/names.json" --csv "$work/names.csv" >"$work/output" 2>"$work/said"
+"$ferry" grade --class "$names" --only 3.1 --json "$work/names.json" --csv "$work/names.csv" >"$work/output" 2>"$work/said"
 ! grep -q '^mallory' "$work/output" && grep -qF 'zz\x0amallory: 1.00 of 1 points (100 %)' "$work/output"
 result $? 'a line break in a name begins no line' "$(cat "$work/output")"
 grep -qF 'tab\x09here/' "$work/output"
@@ -271,7 +271,7 @@ END
 sed 's/MARK/ada/' "$work/waits.c" >"$work/class/ada/03_1_create_on_the_device.c"
 class() { # OPTIONS...: of each learner, how many tests have passed
   rm -f "$work"/seen/*
-  FERRY_ANSWER_SECONDS=5 "$ferry" grade --class "$work/class" --only 10 --sandbox none --json "$work/class.json" "$@" >"$work/said"
+  FERRY_ANSWER_SECONDS=5 "$ferry" grade --class "$work/class" --only 3.1 --sandbox none --json "$work/class.json" "$@" >"$work/said"
   python3 -c 'import json, sys
 print(*(l["name"] + " " + l["exercises"][0]["status"] for l in json.load(open(sys.argv[1]))["learners"]), sep=", ")' "$work/class.json" 2>&1
 }

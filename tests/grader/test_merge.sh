@@ -133,7 +133,7 @@ result $? 'GitLab: all of the class' "$(tail -n 3 "$work/m.text" | tr '\n' ' ')"
 
 # One learner each, as a job of one's own would do it.
 for name in ada bob; do
-  "$ferry" grade --answers "$class/$name" --only 10 --json "$work/$name.json" >/dev/null
+  "$ferry" grade --answers "$class/$name" --only 3.1 --json "$work/$name.json" >/dev/null
 done
 says 'one learner each' 1 'ada: 1.00 of 1 points' "$ferry" grade --merge "$work/ada.json" "$work/bob.json"
 change() { # FROM TO PYTHON: `r` is the whole file, `l` its first learner, `e` that one's first exercise, `t` its first test
@@ -151,7 +151,7 @@ change "$work/bob.json" "$work/other.json" 'e["protections"] = "landlock: no net
 says 'machines that shut answers in differently' 1 'Protections: user and landlock: no network. Not' "$ferry" grade --merge \
   "$work/one.json" "$work/other.json"
 says 'everything passed' 0 '(100 %)' "$ferry" grade --merge "$work/ada.json" --gradescope "$work/ada.gs"
-"$ferry" grade --answers "$class/ada" --only 10 --gradescope "$work/own.gs" >/dev/null
+"$ferry" grade --answers "$class/ada" --only 3.1 --gradescope "$work/own.gs" >/dev/null
 cmp -s "$work/ada.gs" "$work/own.gs"
 result $? "Gradescope's file is that of the grading"
 says "Gradescope's file is for one" 2 'for one learner' "$ferry" grade --merge "$work/ada.json" "$work/bob.json" --gradescope "$work/x.gs"

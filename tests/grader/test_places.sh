@@ -13,7 +13,7 @@ chmod 755 "$work"
 mkdir -m 1777 "$work/tmp"
 export TMPDIR=$work/tmp FERRY_ANSWER_MEMORY_MB=512 FERRY_ANSWER_SECONDS=2
 ulimit -u 8000 # for the fork bomb
-all=$(tests_of 10)
+all=$(tests_of 03_1_create_on_the_device)
 
 # ./ferry as it would be built in another folder: what knows the folder is compiled anew.
 ferry_at() { # ROOT PROGRAM
@@ -44,9 +44,9 @@ held_off() { # NAME ROOT LEVEL COMMAND...
   local name=$1 place=$2 level=$3 output status
   shift 3
   attack_source "$name" "$place" "$work/$name.c"
-  output=$("$@" run 10 --sandbox "$level" --file "$work/$name.c" --test 'on a GPU' 2>&1)
+  output=$("$@" run 3.1 --sandbox "$level" --file "$work/$name.c" --test 'on a GPU' 2>&1)
   status=$?
-  if [ $status != 1 ] || [[ ! $output =~ $'\n0 of '[0-9]+' tests passed' ]] || [[ $output == *'got hold of'* ]]; then
+  if [ $status != 1 ] || ! none_passed "$output" || [[ $output == *'got hold of'* ]]; then
     echo "$name: status $status, $(grep 'got hold of\|tests passed' <<<"$output" | sort -u | head -n 2 | tr '\n' ' ')"
   elif [ -n "$(find "$TMPDIR" -mindepth 1)" ]; then
     echo "$name: left behind $(find "$TMPDIR" -mindepth 1 | head -n 2 | tr '\n' ' ')"
@@ -81,8 +81,8 @@ try_place() { # USER PLACE LEVEL
     skip "$name" "$(there "$user" "$place" "$program" doctor --sandbox "$level" | sed -n 's/.*MISSING[^ ]* *sandbox *//p')"
     return
   fi
-  says "$name: the right answer" 0 "$all of $all tests passed" there "$user" "$place" "$program" run 10 --sandbox "$level" --file solutions/03_1_create_on_the_device.c
-  says "$name: a right kernel" 0 'tests passed' there "$user" "$place" "$program" run 60 --sandbox "$level" --file solutions/20_1_saxpy.cu
+  says "$name: the right answer" 0 "$all of $all tests passed" there "$user" "$place" "$program" run 3.1 --sandbox "$level" --file solutions/03_1_create_on_the_device.c
+  says "$name: a right kernel" 0 'tests passed' there "$user" "$place" "$program" run 20.1 --sandbox "$level" --file solutions/20_1_saxpy.cu
   for attack in include_solution incbin_solution include_hidden_test_by_root read_solution; do
     why=$(held_off "$attack" "$place" "$level" there "$user" "$place" "$program")
     [ -z "$why" ]
@@ -91,7 +91,7 @@ try_place() { # USER PLACE LEVEL
   printf '#define offset_grid solved\n#include "%s-class/ada/03_1_create_on_the_device.c"\n#undef offset_grid\n#define attack() return solved(device, rows, columns, offset)\n' "$place" |
     cat - tests/grader/attacks/tail.inc >"$work/class.c"
   chmod 644 "$work/class.c"
-  why=$(there "$user" "$place" "$program" grade --class "$place-class" --only 10 --sandbox "$level" 2>&1)
+  why=$(there "$user" "$place" "$program" grade --class "$place-class" --only 3.1 --sandbox "$level" 2>&1)
   [[ $why == *'ada: 1.00'* && $why == *'bob: 0.00 of 1'* ]]
   result $? "$name: another learner's answer" "$(head -n 4 <<<"$why" | tr '\n' ' ')"
   rm "$work/class.c"
@@ -139,8 +139,8 @@ try_closed() { # LEVEL HOW
     skip "$name" "$("${apart[@]}" "$work/ferry-closed" doctor --sandbox "$1" | sed -n 's/.*MISSING[^ ]* *sandbox *//p')"
     return
   fi
-  says "$name: the right answer" 0 "$all of $all tests passed" "${apart[@]}" "$work/ferry-closed" run 10 --sandbox "$1" --file solutions/03_1_create_on_the_device.c
-  says "$name: a right kernel" 0 'tests passed' "${apart[@]}" "$work/ferry-closed" run 60 --sandbox "$1" --file solutions/20_1_saxpy.cu
+  says "$name: the right answer" 0 "$all of $all tests passed" "${apart[@]}" "$work/ferry-closed" run 3.1 --sandbox "$1" --file solutions/03_1_create_on_the_device.c
+  says "$name: a right kernel" 0 'tests passed' "${apart[@]}" "$work/ferry-closed" run 20.1 --sandbox "$1" --file solutions/20_1_saxpy.cu
   says "$name: a right kernel that is inspected" 0 'tests passed' \
     "${apart[@]}" "$work/ferry-closed" run 61 --sandbox "$1" --file solutions/20_2_grid_stride_loop.cu
   for attack in identity bounding_set processes fork_bomb include_solution read_solution include_hidden_test; do

@@ -29,10 +29,13 @@ bool pager_is_less(void) {
 
 static FILE *taken;
 
-static void pager_end(void) {
+void pager_end(void) {
+  if (!taken)
+    return;
   fflush(stdout);
   close(STDOUT_FILENO); // the pager's end of file
   pclose(taken);
+  taken = NULL;
 }
 
 void pager_take_stdout(void) {

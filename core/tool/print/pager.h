@@ -14,5 +14,6 @@ bool pager_is_less(void);
 // From here on, what is printed on stdout goes to the pager, which ends with the program. less shows what fits on the screen without
 // stopping. Nothing happens where stdout is no terminal.
 void pager_take_stdout(void);
+void pager_end(void); // waits until the reader has left it; a program that ends by exit does so by itself
 
 #endif

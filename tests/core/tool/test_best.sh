@@ -25,7 +25,7 @@ rows() {
 }
 
 try exercises/$exercise.cu
-[ -z "$(rows)" ] && grep -q 'modelled: 1.00 times as fast as what was handed out' "$work/run"
+[ -z "$(rows)" ] && grep -q 'modelled: 1.00 times as fast as' <(tr -s '\n ' ' ' <"$work/run")
 result $? 'what is handed out has a score, passes nothing and is no row' "$(tail -n 12 "$work/run" | tr '\n' ' ')"
 
 try "$hidden/right_tile.cu"

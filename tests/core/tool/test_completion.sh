@@ -53,7 +53,7 @@ for shell in bash fish zsh; do
     continue
   fi
   offers "$shell" inspect ./ferry in
-  offers "$shell" 20_1_saxpy ./ferry run 20.1
+  offers "$shell" 20_1_saxpy ./ferry run 20_1
   offers "$shell" --replay ./ferry run --re
   offers "$shell" --table ./ferry inspect --ta
   offers "$shell" --gradescope ./ferry grade --gr
