@@ -118,7 +118,7 @@ static int complete(RunOptions *o, char *file, size_t bytes, const char *command
 
 static void remember(const Verdict *v, const RunOptions *o, const char *own_file) {
   Progress p = progress_of(o->exercise);
-  const int stars = verdict_stars(v);
+  const int stars = v->stars;
   const bool pass = v->status == STATUS_PASS && v->passed == v->test_count - v->skipped;
   if (o->file != own_file || o->test || !pass)
     return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `ferry solution` and `ferry diff`: another answer, alone or beside the learner's.
 #include "tool/commands.h"
+#include "tool/print/page.h"
+#include "tool/print/pager.h"
 #include "tool/print/term.h"
 #include <stdint.h>
 #include <glob.h>
@@ -48,12 +50,30 @@ static int allowed(const char *command, int argc, char **argv, const Exercise **
   return EXIT_ANSWER;
 }
 
+// Why it is solved so, and how else.
+static void show_page(const Exercise *e) {
+  char path[4096];
+  in_root(path, sizeof path, "solutions/%s.md", e->id);
+  char *page = file_read(path, NULL);
+  if (page) {
+    printf("\n");
+    page_render(stdout, page);
+  }
+  free(page);
+}
+
 int cmd_solution(int argc, char **argv) {
   const Exercise *e;
   int status = allowed("solution", argc, argv, &e);
   if (status != EXIT_PASS)
     return status;
-  return write_solution(e, stdout) ? EXIT_PASS : EXIT_GRADER;
+  const bool on_terminal = isatty(STDOUT_FILENO); // into a file goes the code only
+  pager_take_stdout();
+  if (!write_solution(e, stdout))
+    return EXIT_GRADER;
+  if (on_terminal)
+    show_page(e);
+  return EXIT_PASS;
 }
 
 // Right answers that are written in other ways say so in their first line.

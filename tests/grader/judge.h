@@ -30,6 +30,7 @@ typedef struct Verdict {
   char *warning; // the compiler's first, of an answer that was built (malloc), or NULL
   TestVerdict tests[MAX_TESTS];
   int test_count, passed, skipped;
+  int stars; // of a pass, 1 to verdict_most_stars; else 0
   unsigned protections;
   const char *level; // at which it was shut in, where that was on another machine; NULL: this run's
   bool real_gpu;     // verified on NVIDIA's hardware
@@ -55,7 +56,7 @@ void judge_answer(Verdict *v, const Exercise *exercise, const char *source, cons
 // first verdict.
 void judge_built(Verdict *v, Answer *a, const JudgeOptions *options);
 void verdict_free(Verdict *v);
-void verdict_sum_up(Verdict *v); // status and numbers from its tests
+void verdict_sum_up(Verdict *v); // status, numbers and stars from its tests
 
 // Whether something of it may be right where nothing runs beside it, and which tests that are (JudgeOptions.tests; 0: all). What came of
 // these then becomes part of the verdict; `again` is used up.
@@ -65,7 +66,6 @@ void verdict_take_again(Verdict *v, Verdict *again);
 double verdict_score(const Verdict *v); // 0 to 1: passed of all that were run
 
 int verdict_most_stars(const Exercise *e); // 1 to 3, of a performance challenge up to MAX_STARS
-int verdict_stars(const Verdict *v);       // 0 where it did not pass
 // Why a pass does not have the second (0) or third (1) star; NULL: it has it, or there is none.
 const LostStar *verdict_lost(const Verdict *v, int star);
 

@@ -103,7 +103,7 @@ static bool adds_up(const Json *json, const Verdict *v) {
   bool scored =
       v->status == STATUS_GRADER_ERROR ? none != NULL : score && fabs(score->number - verdict_score(v)) < 0.0001;
   bool schedule = v->status == STATUS_PASS;
-  return scored && passed == v->passed && skipped == v->skipped &&
+  return scored && (v->stars > 0) == schedule && passed == v->passed && skipped == v->skipped &&
          schedule == (passed > 0 && passed + skipped == v->test_count);
 }
 
@@ -128,6 +128,7 @@ static const char *read_verdict(const Json *json, Verdict *v) {
     return "has other tests than this exercise, or none that can be read";
   v->passed = count_of(json, "passed", MAX_TESTS);
   v->skipped = count_of(json, "skipped", MAX_TESTS);
+  v->stars = count_of(json, "stars", verdict_most_stars(v->exercise));
   v->seconds = seconds_of(json);
   v->report = merge_copy(text_of(json, "report"));
   v->real_gpu = on_gpu->truth;

@@ -61,7 +61,8 @@ static void json_verdict(const Grading *g, Text *t, const Verdict *v) {
     text_add(t, ", \"score\": %.4f", verdict_score(v));
   else
     text_add(t, ", \"score\": null");
-  text_add(t, ", \"passed\": %d, \"skipped\": %d, \"seconds\": %.3f", v->passed, v->skipped, v->seconds);
+  text_add(t, ", \"passed\": %d, \"skipped\": %d, \"stars\": %d, \"most_stars\": %d, \"seconds\": %.3f", v->passed,
+           v->skipped, v->stars, verdict_most_stars(v->exercise), v->seconds);
   text_add(t, ", \"version\": \"%016llx\", \"on_gpu\": %s", (unsigned long long)exercise_version(v->exercise),
            v->real_gpu ? "true" : "false");
   if (v->protections) {
@@ -224,7 +225,7 @@ void write_junit(const Grading *g, Text *t) {
 // ---- CSV ---------------------------------------------------------------------------------------------------------------
 
 void write_csv(const Grading *g, Text *t) {
-  text_add(t, "learner,exercise,status,passed,tests,skipped,score,seconds,mistakes,protections\n");
+  text_add(t, "learner,exercise,status,passed,tests,skipped,score,stars,most_stars,seconds,mistakes,protections\n");
   for (int i = 0; i < g->learner_count; i++)
     for (int j = 0; j < g->exercise_count; j++) {
       const Verdict *v = &g->learners[i].verdicts[j];
@@ -232,7 +233,7 @@ void write_csv(const Grading *g, Text *t) {
       text_add(t, ",%s,%s,%d,%d,%d,", v->exercise->id, status_name(v->status), v->passed, v->test_count, v->skipped);
       if (is_counted(v))
         text_add(t, "%.4f", verdict_score(v));
-      text_add(t, ",%.3f,", v->seconds);
+      text_add(t, ",%d,%d,%.3f,", v->stars, verdict_most_stars(v->exercise), v->seconds);
       Text mistakes = {0};
       for (int k = 0; k < v->test_count; k++) {
         const Mistake *m = v->tests[k].mistake;

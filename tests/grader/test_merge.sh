@@ -86,7 +86,7 @@ merges 'with the class for comparison' "$work/secret" "$work/secret/whole.json" 
 # ---- parts that were graded by themselves ------------------------------------------------------------------------------------
 
 without_times() { # FILE
-  sed -E 's/"seconds": [0-9.]+//g; s/time="[0-9.]+"//g; s/^(.*,(pass|fail|missing|compile error|crash|timeout),([^,]*,){4})[0-9.]+,/\1,/' "$1"
+  sed -E 's/"seconds": [0-9.]+//g; s/time="[0-9.]+"//g; s/^(.*,(pass|fail|missing|compile error|crash|timeout),([^,]*,){6})[0-9.]+,/\1,/' "$1"
 }
 for part in 1 2 3; do
   "$ferry" grade --class "$class" --part $part/3 --seed 'a secret' --json "$work/own$part.json" >/dev/null
@@ -143,7 +143,7 @@ l = r["learners"][0]; e = l["exercises"][0]; t = e["tests"][0]
 exec(sys.argv[3])
 json.dump(r, open(sys.argv[2], "w"))' "$1" "$2" "$3"
 }
-change "$work/ada.json" "$work/trouble.json" 'e["status"] = "grader error"; e["score"] = None; e["passed"] = 0
+change "$work/ada.json" "$work/trouble.json" 'e["status"] = "grader error"; e["score"] = None; e["passed"] = e["stars"] = 0
 for t in e["tests"]: t["status"] = "grader error"'
 says "trouble of a part's grader" 3 '1 answers could not be judged' "$ferry" grade --merge "$work/trouble.json" "$work/bob.json"
 change "$work/ada.json" "$work/one.json" 'e["protections"] = "user: no network, no capabilities"'

@@ -11,6 +11,32 @@ static Status worst(Status a, Status b) {
   return rank[b] > rank[a] ? b : a;
 }
 
+int verdict_most_stars(const Exercise *e) {
+  int most = 1;
+  while (most <= EXTRA_STARS && e->stars[most - 1].is_for)
+    most++;
+  return e->open ? score_most_stars(exercise_scored(e)) : most;
+}
+
+const LostStar *verdict_lost(const Verdict *v, int star) {
+  for (int i = 0; v->exercise->stars[star].is_for && i < v->test_count; i++)
+    if (v->tests[i].lost[star].finding[0])
+      return &v->tests[i].lost[star];
+  return NULL;
+}
+
+static int stars_of(const Verdict *v) {
+  int stars = 1;
+  if (v->status != STATUS_PASS || v->passed == 0)
+    return 0;
+  for (int i = 0; v->exercise->open && i < v->test_count; i++)
+    if (v->tests[i].score.seconds > 0)
+      return v->tests[i].score.stars;
+  for (int star = 0; star < EXTRA_STARS; star++)
+    stars += v->exercise->stars[star].is_for && !verdict_lost(v, star);
+  return stars;
+}
+
 // In the order of the tests, whoever has run them.
 void verdict_sum_up(Verdict *v) {
   v->status = STATUS_PASS;
@@ -21,6 +47,7 @@ void verdict_sum_up(Verdict *v) {
     v->skipped += status == STATUS_SKIPPED;
     v->status = worst(v->status, status);
   }
+  v->stars = stars_of(v);
 }
 
 bool verdict_starved(const Verdict *v, uint64_t *tests) {
@@ -63,32 +90,6 @@ void verdict_free(Verdict *v) {
   for (int i = 0; i < v->test_count; i++)
     free(v->tests[i].report);
   *v = (Verdict){0};
-}
-
-int verdict_most_stars(const Exercise *e) {
-  int most = 1;
-  while (most <= EXTRA_STARS && e->stars[most - 1].is_for)
-    most++;
-  return e->open ? score_most_stars(exercise_scored(e)) : most;
-}
-
-const LostStar *verdict_lost(const Verdict *v, int star) {
-  for (int i = 0; v->exercise->stars[star].is_for && i < v->test_count; i++)
-    if (v->tests[i].lost[star].finding[0])
-      return &v->tests[i].lost[star];
-  return NULL;
-}
-
-int verdict_stars(const Verdict *v) {
-  int stars = 1;
-  if (v->status != STATUS_PASS || v->passed == 0)
-    return 0;
-  for (int i = 0; v->exercise->open && i < v->test_count; i++)
-    if (v->tests[i].score.seconds > 0)
-      return v->tests[i].score.stars;
-  for (int star = 0; star < EXTRA_STARS; star++)
-    stars += v->exercise->stars[star].is_for && !verdict_lost(v, star);
-  return stars;
 }
 
 double verdict_score(const Verdict *v) {
