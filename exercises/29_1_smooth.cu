@@ -1,23 +1,24 @@
-// Exercise 29.1: beyond the end (find the bug)                            (chapter 29, docs/29_debugging_kernels.md)
+// Exercise 29.1: Find the bug: smooth a signal        lesson 29 · easy · 10 min
 //
-// smooth_on_device is to give each element the mean of itself and its neighbours:
-//
-//   out[i] = (x[i-1] + x[i] + x[i+1]) / 3          i = 0 .. n-1; at the ends the element itself stands for the missing neighbour
-//
-//   PyTorch:  out = F.avg_pool1d(F.pad(x[None, None], (1, 1), mode="replicate"), 3, stride=1)[0, 0]
-//
-// It has been right so far, mostly. Find what is wrong, and mend it. `./ferry inspect work/29_1_smooth.cu` helps.
-//
-// Given, in device memory, float32: x (n, from 1 to 2^22; all finite, and so is every sum of neighbours) and out, to be
-// written; both begin at multiples of 16 bytes. Counted: launches (one), and by the inspector accesses out of bounds
-// (none).
+// Task      smooth_on_device replaces each element by the mean of itself and the
+//           two neighbors; at both ends, the element itself stands in for the
+//           missing neighbor:
+//               out[i] = (x[i-1] + x[i] + x[i+1]) / 3
+//           Its results are usually right, but not always.
+// Example   x = 3 6 9   ->   out = 4 6 8
+// Fix       smooth, so that it is right for every n.
+//           ./ferry inspect work/29_1_smooth.cu shows what it does to memory.
+// Inputs    x, out    device arrays of n floats, 16-byte aligned
+//           n         1 to 4,194,304
+// Required  - correct for every n, without out-of-bounds accesses
+//           - no copy to the host
+// Stars     ** one launch
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
 
 __global__ void smooth(float *out, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  (void)n;
   out[i] = (x[i - 1] + x[i] + x[i + 1]) / 3;
 }
 

@@ -1,40 +1,41 @@
-// Exercise 29.2: the second round (find the bug)                          (chapter 29, docs/29_debugging_kernels.md)
+// Exercise 29.2: Find the bug: reverse chunks       lesson 29 · medium · 15 min
 //
-// reverse_on_device is to turn each piece of 256 numbers round, with a few blocks that go through many pieces:
-//
-//   out[256 p + t] = x[256 p + 255 - t]          p = 0 .. pieces-1, t = 0 .. 255
-//
-//   PyTorch:  out = x.view(pieces, 256).flip(1).view(-1)
-//
-// With as many blocks as pieces it has always been right. Find what is wrong, and mend it: `./ferry inspect
-// work/29_2_reverse_chunks.cu` helps. At most 4 blocks are to be launched, as now, and numbers still go through shared
-// memory.
-//
-// Given, in device memory, float32: x (256 * pieces, pieces 1 to 1000) and out, to be written. Counted: launches (one),
-// and by the inspector races, barriers that threads miss, and sectors per request (at most 1.1 times the fewest).
+// Task      reverse_on_device reverses each chunk of 256 floats. A few blocks
+//           process many chunks, each in a loop:
+//               out[256 c + t] = x[256 c + 255 - t]        t = 0 .. 255
+//           In PyTorch, x.view(chunks, 256).flip(1).view(-1). It has been right
+//           with one block per chunk; with fewer blocks it sometimes is not.
+// Example   with chunks of 4:  x = 1 2 3 4 5 6 7 8  ->  out = 4 3 2 1 8 7 6 5
+// Fix       reverse, and keep its loop and its shared memory.
+//           ./ferry inspect work/29_2_reverse_chunks.cu helps.
+// Inputs    x, out    device arrays of 256 * chunks floats
+//           chunks    1 to 1000
+// Required  - correct for every size, without data races
+//           - at most 4 blocks, and the elements go through shared memory
+// Stars     ** coalesced: at most 1.5 x the ideal sectors per request
 #include <cuda_runtime.h>
 
-enum { PIECE = 256, BLOCKS = 4 };
+enum { CHUNK = 256, BLOCKS = 4 };
 
-__global__ void reverse(float *out, const float *x, int pieces) {
-  __shared__ float piece[PIECE];
+__global__ void reverse(float *out, const float *x, int chunks) {
+  __shared__ float chunk[CHUNK];
   int t = threadIdx.x;
-  for (int p = blockIdx.x; p < pieces; p += gridDim.x) {
+  for (int c = blockIdx.x; c < chunks; c += gridDim.x) {
     // [answer]
-    piece[t] = x[p * PIECE + t];
+    chunk[t] = x[c * CHUNK + t];
     __syncthreads();
-    out[p * PIECE + t] = piece[PIECE - 1 - t];
-    __syncthreads(); // all have read, before the next round writes
+    out[c * CHUNK + t] = chunk[CHUNK - 1 - t];
+    __syncthreads(); // every thread has read before the next iteration writes
     // [stub]
-    //| piece[t] = x[p * PIECE + t];
-    //| if (p == (int)blockIdx.x)
+    //| chunk[t] = x[c * CHUNK + t];
+    //| if (c == (int)blockIdx.x)
     //|   __syncthreads();
-    //| out[p * PIECE + t] = piece[PIECE - 1 - t];
+    //| out[c * CHUNK + t] = chunk[CHUNK - 1 - t];
     // [end]
   }
 }
 
-extern "C" void reverse_on_device(float *out, const float *x, int pieces) {
-  int blocks = pieces > BLOCKS ? BLOCKS : pieces;
-  reverse<<<blocks, PIECE>>>(out, x, pieces);
+extern "C" void reverse_on_device(float *out, const float *x, int chunks) {
+  int blocks = chunks > BLOCKS ? BLOCKS : chunks;
+  reverse<<<blocks, CHUNK>>>(out, x, chunks);
 }

@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: MIT
-// Exercise 29.1, find the bug: a guard is missing at the end, and neighbours are missing at both ends.
+// Exercise 29.1, find the bug: a bounds check is missing, and both ends have no neighbor.
 #include "exercise.h"
 #include <math.h>
 
 #define LESSON "docs/29_debugging_kernels.md#beyond-the-end"
 
-static const Mistake BEYOND = {"reads beyond the array",
-                               "The first element has no neighbour before it, the last none behind it, and the last "
-                               "block has more threads than there are "
-                               "elements left.",
+static const Mistake BEYOND = {"out-of-bounds read",
+                               "The first element has no neighbor before it, the last none after it, and the last "
+                               "block has more threads than elements. Check each of the three.",
                                LESSON};
-static const Mistake ZERO_ENDS = {"zeros for the missing neighbours",
-                                  "At the ends the element itself stands for the neighbour that is not there.", LESSON};
+static const Mistake ZERO_ENDS = {"zero padding at the ends",
+                                  "The element itself stands in for the missing neighbor, not a 0.", LESSON};
 static const Mistake ENDS_LEFT = {
-    "the ends left out",
-    "The first and the last element have a result, too: guard the reads of neighbours, not "
-    "the whole element.",
-    LESSON};
-static const Mistake ROUND = {"the other end for the missing neighbours",
-                              "At the ends the element itself stands for the neighbour that is not there.", LESSON};
-static const Mistake ROUNDED_DOWN = {"the last block left out",
-                                     "With n / 256 blocks the last elements have no thread. Round up, and guard.",
-                                     "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake BLOCK_ENDS = {
-    "the ends of each block taken for the ends of x",
-    "Where a block ends x goes on: the neighbours of its first and last element are other "
-    "blocks' elements, and in x all the same.",
-    LESSON};
-static const Mistake OF_TWO = {
-    "the mean of two at the ends",
-    "At the ends the element itself stands for the neighbour that is not there: three numbers are "
-    "added up, and divided by 3.",
-    LESSON};
-static const Mistake SEVERAL = {"more than one launch", "One launch does it: the ends need none of their own.", LESSON};
+    "first and last element left out",
+    "The ends have a result as well. Guard the reads of the neighbors, not the whole element.", LESSON};
+static const Mistake ROUND = {
+    "wrap-around at the ends",
+    "The element itself stands in for the missing neighbor, not the element at the other end.", LESSON};
+static const Mistake ROUNDED_DOWN = {
+    "grid size rounded down", "With n / 256 blocks the last elements have no thread. Round up and check the bounds.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake BLOCK_ENDS = {"block boundary treated as array boundary",
+                                   "The neighbors of the first and the last element of a block belong to other blocks, "
+                                   "but they are elements of x. Read them.",
+                                   LESSON};
+static const Mistake OF_TWO = {"mean of two at the ends",
+                               "The ends are a mean of three numbers as well: the element itself counts twice.",
+                               LESSON};
+static const Mistake SEVERAL = {"more than one launch", "One launch is enough: the ends need none of their own.",
+                                LESSON};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), 1, 9), (Give){.device = "cuda:0"});
@@ -41,7 +37,7 @@ static void ask(Case *c, int64_t n) {
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 1001, 1999));
 }
-// More than 1024 blocks have threads.
+// More elements than 1024 blocks of 256 threads have.
 static void ask_many(Case *c) {
   ask(c, draw_odd(c, 262145, 280001));
 }
@@ -71,7 +67,7 @@ static Array *smoothed(Case *c, Ends ends) {
   return out;
 }
 
-// The ends of pieces as if they were those of x; or the mean of two at the ends of x.
+// The ends of chunks as if they were those of x; or the mean of two at the ends of x.
 static Array *with_ends(Case *c, int64_t piece, bool of_two) {
   const Array *x = given(c, "x");
   Array *out = new_array(c, FY_FLOAT32, x->shape);
@@ -118,7 +114,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "29_1_smooth",
     .title = "Find the bug: smooth a signal",
-    .after_pass = "Each read needs its guard, not each thread: neighbours have ends of their own.",
+    .after_pass = "Every access needs its own bounds check: a stencil reads past both ends.",
     .kind = "kernel",
     .chapter = 29,
     .level = LEVEL_EASY,
@@ -126,10 +122,11 @@ EXERCISE = {
     .essential = true,
     .bug = true,
     .lesson = LESSON,
-    .hints =
-        {"./ferry inspect names the line, and how far beyond the array it was.",
-         "There are three places: in front of the first element, behind the last one, and threads without an element.",
-         "x[i > 0 ? i - 1 : i] never reads in front."},
+    .stars = {{"one launch", {&SEVERAL}}},
+    .hints = {"./ferry inspect names the line, and how far past the array the access was.",
+              "Three kinds of threads read or write out of bounds: the one of the first element, the one of the last, "
+              "and those without an element.",
+              "x[i > 0 ? i - 1 : i] never reads before the array."},
     .functions = {"smooth_on_device"},
     .tests = {{.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "whole blocks", .ask = ask_whole, .judge = judge, .inspect = true},

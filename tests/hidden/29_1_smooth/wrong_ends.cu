@@ -1,4 +1,4 @@
-// mistake: the ends left out
+// mistake: first and last element left out
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

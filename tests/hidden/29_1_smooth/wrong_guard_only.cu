@@ -1,4 +1,4 @@
-// mistake: reads beyond the array
+// mistake: out-of-bounds read
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

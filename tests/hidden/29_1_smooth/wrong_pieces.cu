@@ -1,4 +1,4 @@
-// mistake: the ends of each block taken for the ends of x
+// mistake: block boundary treated as array boundary
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

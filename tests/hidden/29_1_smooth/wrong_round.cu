@@ -1,4 +1,4 @@
-// mistake: the other end for the missing neighbours
+// mistake: wrap-around at the ends
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

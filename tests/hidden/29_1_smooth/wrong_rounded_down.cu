@@ -1,4 +1,4 @@
-// mistake: the last block left out
+// mistake: grid size rounded down
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: the mean of two at the ends
+// mistake: mean of two at the ends
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: zeros for the missing neighbours
+// mistake: zero padding at the ends
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: all of x turned round
+// mistake: whole array reversed
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

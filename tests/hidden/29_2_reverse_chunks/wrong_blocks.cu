@@ -1,4 +1,4 @@
-// mistake: as many blocks as pieces
+// mistake: one block per chunk
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

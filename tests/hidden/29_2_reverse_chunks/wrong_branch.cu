@@ -1,4 +1,4 @@
-// mistake: a barrier in a branch
+// mistake: divergent barrier
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

@@ -1,4 +1,4 @@
-// mistake: a barrier is missing
+// mistake: missing barrier in the loop
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

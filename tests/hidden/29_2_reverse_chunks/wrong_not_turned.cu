@@ -1,4 +1,4 @@
-// mistake: the piece was not turned round
+// mistake: chunk not reversed
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

@@ -1,4 +1,4 @@
-// mistake: only the first round
+// mistake: only the first iteration
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

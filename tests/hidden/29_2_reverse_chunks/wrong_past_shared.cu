@@ -1,4 +1,4 @@
-// mistake: not through shared memory
+// mistake: shared memory not used
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

@@ -1,4 +1,4 @@
-// mistake: only the first round
+// mistake: only the first iteration
 // No more than 128 pieces.
 #include <cuda_runtime.h>
 
