@@ -1,19 +1,18 @@
-// Exercise 29.3: counters (find the bug)                                  (chapter 29, docs/29_debugging_kernels.md)
+// Exercise 29.3: Find the bug: counters             lesson 29 · medium · 20 min
 //
-// count_on_device is to count how often each number 0 .. 63 stands in x, in shared memory first and then over all
-// blocks:
-//
-//   counts[b] = how many i have x[i] == b          b = 0 .. 63
-//
-//   PyTorch:  counts = torch.bincount(x, minlength=64)
-//
-// Its counts are a little wrong, and others each time. Find what is wrong (there is more than one mistake, and one kind
-// may stand in two places), and mend it: `./ferry inspect work/29_3_counters.cu` helps.
-//
-// Given, in device memory: x (n unsigned bytes, each below 64; n at least 1; it begins at a multiple of 16 bytes) and
-// counts (64 ints, all 0 before the call, so that a total may be added to them or stored). Counted: launches (one), and
-// by the inspector races, reads of what nobody has written, and atomic operations on global memory (at most 512 in all,
-// 64 for each of 8 blocks; how many blocks there are is not looked at).
+// Task      count_on_device counts how often each number from 0 to 63 occurs in
+//           x, as torch.bincount(x, minlength=64). Each block counts in shared
+//           memory first. The counts are slightly wrong, and differ from run to
+//           run. There is more than one bug.
+// Example   x = 2 0 2 1   ->   counts = 1 1 2 0 0 ... 0
+// Fix       count. ./ferry inspect work/29_3_counters.cu helps.
+// Inputs    x         device array of n unsigned bytes, 0 to 63, aligned to 16
+//           n         1 to 2,147,483,647
+//           counts    device array of 64 ints, all 0 before the call
+// Required  - correct for every n, without data races or uninitialized reads
+//           - counted in shared memory first: fewer atomic operations on
+//             global memory than elements of a large x
+// Stars     ** one launch, no other operation on the device
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

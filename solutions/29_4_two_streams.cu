@@ -1,23 +1,20 @@
-// Exercise 29.4: two streams (find the bug)                               (chapter 29, docs/29_debugging_kernels.md)
+// Exercise 29.4: Find the bug: two streams            lesson 29 · hard · 30 min
 //
-// sums_on_device is to let two streams work hand in hand: one scales a batch, the other adds it up. For each batch b =
-// 0 .. batches-1:
-//
-//   in the stream `first`:   scaled[i] = 2 * x[b][i]         i = 0 .. n-1
-//   in the stream `second`:  sum[i] += scaled[i]
-//
-//   PyTorch:  with torch.cuda.stream(first): scaled.copy_(2 * x[b]); ready.record(first)
-//             with torch.cuda.stream(second): second.wait_event(ready); sum.add_(scaled)
-//
-// Sometimes sum has a batch twice and another not at all. Find what is wrong (there is more than one thing), and mend
-// it: each kernel stays in its stream, there is one array `scaled` (the last batch is in it afterwards), and the host
-// waits for nothing, nor asks whether it is done. The caller reads sum in `second`. The section "The wrong stream" of
-// the lesson helps.
-//
-// Given, in device memory, float32: x (batches rows of n, both at least 1, n at most 2^22, together below 2^31),
-// complete in `first` alone; scaled (n); sum (n, all 0 in `second`); two streams, both non-blocking and of the current
-// device, which may be another one in the next call. Counted: what went into which stream, waits and questions of the
-// host (none), launches; not how often one stream waits for the other, nor whether events are destroyed.
+// Task      sums_on_device adds up scaled batches. For b = 0 .. batches-1:
+//               in stream first:   scaled[i] = 2 * x[b][i]
+//               in stream second:  sum[i] += scaled[i]
+//           As PyTorch: with torch.cuda.stream(first): scaled.copy_(2 * x[b]).
+//           Sometimes sum contains one batch twice and another one not at all.
+//           There is more than one bug.
+// Example   x = {{1, 2}, {3, 4}}   ->   sum = 8 12
+// Fix       sums_on_device. Lesson 29, "The wrong stream", helps.
+// Inputs    x         batches x n floats on the device (both at least 1, n up to
+//                     4,194,304), complete in stream first
+//           scaled    n floats, which hold the last scaled batch at the end
+//           sum       n floats, 0 in stream second, where the caller reads them
+//           first, second   non-blocking streams of the current device
+// Required  - correct in every order that the streams allow
+//           - the scaling in first, the adding in second, no host sync
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -43,7 +40,7 @@ extern "C" void sums_on_device(float *sum, float *scaled, const float *x, int ba
   cudaEventCreateWithFlags(&free, cudaEventDisableTiming);
   for (int b = 0; b < batches; b++) {
     if (b > 0)
-      cudaStreamWaitEvent(first, free, 0); // nobody reads the batch before any more
+      cudaStreamWaitEvent(first, free, 0); // second has finished with the previous batch
     scale<<<blocks, THREADS, 0, first>>>(scaled, x + (size_t)b * n, n);
     cudaEventRecord(ready, first);
     cudaStreamWaitEvent(second, ready, 0);

@@ -1,19 +1,19 @@
-// Exercise 29.5: three pointers (find the bug)                            (chapter 29, docs/29_debugging_kernels.md)
+// Exercise 29.5: Find the bug: a weighted sum         lesson 29 · hard · 30 min
 //
-// weighted_on_device is to add up x with weights that come again every four elements:
-//
-//   out[0] = sum of weights[i % 4] * x[i]          i = 0 .. n-1
-//
-//   PyTorch:  out = (x * weights.to("cuda").repeat(n // 4 + 1)[:n]).sum()
-//
-// Its blocks leave a sum each in `partial`, and a second kernel adds those up. Three of its pointers are used as they
-// must not be. Find them, and mend it: `./ferry inspect work/29_5_weighted_sum.cu` helps.
-//
-// Given: x, n float32 in device memory (n at least 1), which may begin anywhere in an array: it may be a view, another
-// one in each call, and around it may be NaN, while all of its own elements are finite; weights, 4 float32 in the
-// host's memory, others in each call, maybe at the same place; out, one float32 in device memory, to be written.
-// Counted: launches (at most two), memory of the device that is not given back (none), and by the inspector what it
-// finds (nothing).
+// Task      weighted_on_device adds up x with four weights that repeat, in two
+//           launches: one sum per block, then the sum of these.
+//               out[0] = sum of weights[i % 4] * x[i]        i = 0 .. n-1
+//           Three of its pointers are used in a way that CUDA does not allow.
+// Example   x = 1 1 1 1 2, weights = 1 2 3 4   ->   out = 12
+// Fix       weighted_on_device and its kernels.
+//           ./ferry inspect work/29_5_weighted_sum.cu helps.
+// Inputs    x         device array of n floats, n at least 1; it may be a view,
+//                     and the memory around it is not yours
+//           weights   4 floats on the host, other ones in each call
+//           out       1 float on the device
+// Required  - correct for every n and every alignment of x
+//           - memory used as CUDA allows, and freed in each call
+// Stars     ** two launches
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };
@@ -37,7 +37,7 @@ __global__ void add_parts(float *partial, const float *x, const float *weights, 
   float sum = 0;
   for (int q = t; q < n / 4; q += gridDim.x * THREADS) {
     // [answer]
-    const float *four = &x[4 * q]; // four loads: the address of a view is a multiple of 4 bytes, hardly of 16
+    const float *four = &x[4 * q]; // four loads: a view is 4-byte aligned, and rarely 16-byte aligned
     sum += four[0] * weights[0] + four[1] * weights[1] + four[2] * weights[2] + four[3] * weights[3];
     // [stub]
     //| float4 four = ((const float4 *)x)[q];
@@ -64,13 +64,13 @@ extern "C" void weighted_on_device(float *out, const float *x, const float *weig
   float *partial;
   cudaMalloc((void **)&partial, blocks * sizeof(float));
   // [answer]
-  float *there; // the weights, where a kernel can read them
-  cudaMalloc((void **)&there, 4 * sizeof(float));
-  cudaMemcpy(there, weights, 4 * sizeof(float), cudaMemcpyHostToDevice);
-  add_parts<<<blocks, THREADS>>>(partial, x, there, n);
+  float *on_device; // the weights in device memory
+  cudaMalloc((void **)&on_device, 4 * sizeof(float));
+  cudaMemcpy(on_device, weights, 4 * sizeof(float), cudaMemcpyHostToDevice);
+  add_parts<<<blocks, THREADS>>>(partial, x, on_device, n);
   add_up<<<1, THREADS>>>(out, partial, blocks);
-  cudaFree(partial); // it waits for both
-  cudaFree(there);
+  cudaFree(partial); // cudaFree waits for both kernels
+  cudaFree(on_device);
   // [stub]
   //| add_parts<<<blocks, THREADS>>>(partial, x, weights, n);
   //| cudaFree(partial);

@@ -1,4 +1,4 @@
-// mistake: atomic for one block alone
+// mistake: atomicAdd_block on global counters
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: an addition that loses counts
+// mistake: data race on a counter
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

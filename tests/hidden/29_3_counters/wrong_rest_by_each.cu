@@ -1,4 +1,4 @@
-// mistake: the rest counted by each block
+// mistake: remainder counted by every block
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8, WARPS = THREADS / 32, BYTES = 16 };

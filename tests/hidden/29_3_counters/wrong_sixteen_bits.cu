@@ -1,4 +1,4 @@
-// mistake: a counter that is too small
+// mistake: counter overflow
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

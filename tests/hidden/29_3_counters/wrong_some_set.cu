@@ -1,4 +1,4 @@
-// mistake: counters that nobody has set
+// mistake: uninitialized shared memory
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: the counts of one block alone
+// mistake: block counts overwritten
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -8,39 +8,34 @@
 #define LESSON "docs/29_debugging_kernels.md#the-wrong-stream"
 #define EVENTS "docs/27_streams.md"
 
-static const Mistake NOT_AWAITED = {
-    "added before it was scaled",
-    "Nothing makes `second` wait for the kernel in `first`: an event marks what was put into its stream before "
-    "cudaEventRecord, not after it, and it is `second` that has to wait.",
-    LESSON};
-static const Mistake OVERWRITTEN = {
-    "overwritten while it is read",
-    "The next batch is scaled into the array from which the one before is still being added: `first` has to wait, "
-    "too, by an event that `second` records behind its kernel.",
-    LESSON};
-static const Mistake WAITS = {"the host waits",
-                              "With the host waiting between the two, an event is not needed, and nothing overlaps "
-                              "either: let the streams wait for each other.",
-                              "docs/27_streams.md#when-it-does-not-overlap"};
-static const Mistake OTHER_ARRAY = {"another array in place of scaled",
-                                    "There is one array `scaled`, which has the last batch in the end. With a second "
-                                    "one nobody has to wait for it, and it is memory that the caller has not given.",
+static const Mistake NOT_AWAITED = {"missing wait for the producer",
+                                    "Nothing makes second wait for the kernel in first. An event covers the work "
+                                    "enqueued before cudaEventRecord, not after it.",
                                     LESSON};
-static const Mistake ONE_STREAM = {"all in one stream",
-                                   "In one stream nothing has to wait, and nothing runs side by side: scale in "
-                                   "`first`, add in `second`.",
+static const Mistake OVERWRITTEN = {"buffer overwritten while in use",
+                                    "The next batch is scaled into the array that second still reads. first must wait "
+                                    "as well, for an event that second records after its kernel.",
+                                    LESSON};
+static const Mistake WAITS = {
+    "host synchronization",
+    "The host waits between the two kernels, so nothing overlaps. Let the streams wait for each other with events.",
+    "docs/27_streams.md#when-it-does-not-overlap"};
+static const Mistake OTHER_ARRAY = {"a second buffer instead of scaled",
+                                    "There is one array, scaled, and it must contain the last batch at the end.",
+                                    LESSON};
+static const Mistake ONE_STREAM = {"all kernels in one stream",
+                                   "In one stream nothing runs side by side. Scale in first, add in second.",
                                    "docs/27_streams.md#queues"};
 static const Mistake DEFAULT_STREAM = {
-    "the default stream used",
-    "The streams here are non-blocking: the default stream does not wait for them, nor they for it.",
+    "default stream used",
+    "These streams are non-blocking: the default stream does not wait for them, nor they for it.",
     "docs/27_streams.md#the-default-stream"};
-static const Mistake ONE_BATCH = {"only the last batch", "sum has what all batches bring, added up.", LESSON};
-static const Mistake OTHER_DEVICE = {
-    "events of another device",
-    "An event is of the device that was current when it was made, and only a stream of that device can record it. The "
-    "call before this one was for another device: make events in each call, where they are used.",
-    EVENTS "#queues"};
-static const Mistake COPIES = {"copies of x", "x is where the kernel can read it: a batch begins at x + b * n.",
+static const Mistake ONE_BATCH = {"only the last batch", "Add up all batches in sum.", LESSON};
+static const Mistake OTHER_DEVICE = {"event of another device",
+                                     "An event belongs to the device that was current when it was created. Create "
+                                     "events in each call, where you use them.",
+                                     EVENTS "#queues"};
+static const Mistake COPIES = {"copies on the device", "The kernel can read x directly: batch b starts at x + b * n.",
                                "docs/29_debugging_kernels.md#the-wrong-stream"};
 
 static void ask(Case *c, int64_t batches, int64_t n) {
@@ -136,7 +131,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "29_4_two_streams",
     .title = "Find the bug: two streams",
-    .after_pass = "An event stands for what was in its stream when it was recorded, and orders one direction alone.",
+    .after_pass =
+        "An event orders one direction only; a shared buffer needs a second one back (a producer-consumer pair).",
     .kind = "kernel",
     .chapter = 29,
     .level = LEVEL_HARD,
@@ -144,11 +140,11 @@ EXERCISE = {
     .bug = true,
     .lesson = LESSON,
     .streams = true,
-    .hints = {"Write down, for two batches, which work has to be done before which. Four arrows come out.",
-              "Two of them are the streams' own order. What draws the two others?",
-              "An event stands for what was in its stream when it was recorded: here, nothing of this batch.",
-              "`second` waits for an event that `first` records behind its kernel; `first` waits, before the next "
-              "batch, for one that `second` records behind its own."},
+    .hints = {"For two batches, write down which work must finish before which. There are four arrows.",
+              "Two of them follow from the order within each stream. Which calls draw the other two?",
+              "An event covers the work that was enqueued before it was recorded. What is that here?",
+              "second waits for an event that first records after its kernel. Before the next batch, first waits for "
+              "an event that second records after its own."},
     .functions = {"sums_on_device"},
     .tests = {{.name = "some batches", .ask = ask_odd, .judge = judge},
               {.name = "two batches, whole blocks", .ask = ask_two, .judge = judge},

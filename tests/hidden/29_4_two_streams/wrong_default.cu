@@ -1,4 +1,4 @@
-// mistake: the default stream used
+// mistake: default stream used
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

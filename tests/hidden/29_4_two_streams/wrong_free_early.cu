@@ -1,4 +1,4 @@
-// mistake: overwritten while it is read
+// mistake: buffer overwritten while in use
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: events of another device
+// mistake: event of another device
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: the host waits
+// mistake: host synchronization
 // It asks until it is done.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: another array in place of scaled
+// mistake: a second buffer instead of scaled
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

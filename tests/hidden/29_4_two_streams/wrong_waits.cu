@@ -1,4 +1,4 @@
-// mistake: the host waits
+// mistake: host synchronization
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

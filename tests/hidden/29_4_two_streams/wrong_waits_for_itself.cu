@@ -1,4 +1,4 @@
-// mistake: added before it was scaled
+// mistake: missing wait for the producer
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

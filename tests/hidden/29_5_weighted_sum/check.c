@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Exercise 29.5, find the bug: a pointer of the host in a kernel, memory freed before its last use, a vector where it may not begin.
+// Exercise 29.5, find the bug: a host pointer in a kernel, a use after free, a misaligned vector access.
 #include "exercise.h"
 #include <math.h>
 
 #define LESSON "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"
 
-static const Mistake FREED = {"freed before its last use",
-                              "A kernel reads memory that has been given back. cudaFree belongs behind the last launch "
-                              "that uses it.",
-                              LESSON};
-static const Mistake OF_THE_HOST = {"host memory given to a kernel",
-                                    "The weights are in the host's memory, where a kernel cannot read: copy them to "
-                                    "the device, or give them by value.",
-                                    "docs/20_the_first_kernel.md#host-and-device"};
-static const Mistake MISALIGNED = {
-    "a vector where none may begin",
-    "A float4 begins at a multiple of 16 bytes. x may be a view, which begins anywhere: load single floats, or "
-    "vectors from the first such address on.",
-    "docs/22_global_memory.md#float4"};
-static const Mistake KEPT = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
+static const Mistake FREED = {
+    "use after free", "A kernel reads memory that has been freed. Call cudaFree after the last launch that uses it.",
+    LESSON};
+static const Mistake OF_THE_HOST = {
+    "host pointer in a kernel",
+    "The weights are in host memory, which a kernel cannot read. Copy them to the device, or pass them by value.",
+    "docs/20_the_first_kernel.md#host-and-device"};
+static const Mistake MISALIGNED = {"misaligned vector access",
+                                   "A float4 must start at a multiple of 16 bytes. x may be a view that starts "
+                                   "anywhere: load single floats, or vectors from the first aligned address on.",
+                                   "docs/22_global_memory.md#float4"};
+static const Mistake KEPT = {"memory leak", "Each call must free what it allocates: one cudaFree per cudaMalloc.",
                              LESSON};
 static const Mistake ONE_WEIGHT = {"one weight for all", "Element i has weight i % 4.", LESSON};
-static const Mistake EARLIER = {"the weights of an earlier call",
-                                "Each call brings weights of its own: they have to be copied in each.", LESSON};
-static const Mistake REST = {"the last elements left out",
-                             "n is hardly ever a multiple of 4: up to three elements are left behind the last four.",
-                             "docs/22_global_memory.md#float4"};
-static const Mistake SHIFTED = {"weights counted from another element",
-                                "The weights begin with x[0], wherever x lies in memory.", LESSON};
-static const Mistake AROUND = {"elements around the view",
-                               "x is n elements of something larger, and what lies before and behind them may be NaN, "
-                               "which stays one even times 0. It must have no part in the sum.",
-                               "docs/22_global_memory.md#float4"};
-static const Mistake SEVERAL = {"more launches than two", "One launch for the blocks' sums, one for the sum of those.",
+static const Mistake EARLIER = {"weights of an earlier call", "Each call has its own weights: copy them in each call.",
                                 LESSON};
+static const Mistake REST = {"last elements left out",
+                             "n is rarely a multiple of 4: add up to three elements after the last group of four.",
+                             "docs/22_global_memory.md#float4"};
+static const Mistake SHIFTED = {"weights shifted", "weights[0] belongs to x[0], wherever x starts in memory.", LESSON};
+static const Mistake AROUND = {"elements outside of the view",
+                               "x is a part of a larger array, and the elements around it may be NaN. They must not "
+                               "take part in the sum, not even times 0.",
+                               "docs/22_global_memory.md#float4"};
+static const Mistake SEVERAL = {"more than two launches",
+                                "One launch for the sums of the blocks, one for the sum of these.", LESSON};
 
 static void ask_between(Case *c, int64_t n, int64_t begin, int64_t behind) {
   Array *whole = draw_steps(c, shape(begin + n + behind), 1, 9, 0.25);
@@ -88,7 +85,7 @@ static Array *sum_of(Case *c, Sum how) {
   return out;
 }
 
-// The sum when the weights begin anew with the first element at a multiple of 16 bytes.
+// The sum when the weights start again at the first 16-byte aligned element.
 static Array *sum_from_fours(Case *c) {
   const Array *x = given(c, "whole"), *weights = given(c, "weights");
   const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n"),
@@ -128,17 +125,19 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "29_5_weighted_sum",
     .title = "Find the bug: a weighted sum",
-    .after_pass = "A pointer has a place, a time and an alignment, and a kernel needs all three to be right.",
+    .after_pass =
+        "For every pointer in a kernel ask three questions: which memory space, which lifetime, which alignment?",
     .kind = "kernel",
     .chapter = 29,
     .level = LEVEL_HARD,
     .minutes = 30,
     .bug = true,
     .lesson = LESSON,
-    .hints = {"./ferry inspect names one; mend it, and it names the next.",
-              "Where is each of the four arrays: on the device or on the host? From when to when is it there?",
+    .stars = {{"two launches", {&SEVERAL}}},
+    .hints = {"./ferry inspect names one problem. Fix it, and it names the next.",
+              "Where is each of the four arrays, on the device or on the host? From when to when is it allocated?",
               "Which addresses may a float4 have, and which may x have?",
-              "Copy the weights to the device; free behind the second launch; load floats one by one."},
+              "Copy the weights to the device, free after the second launch, and load single floats."},
     .functions = {"weighted_on_device"},
     .tests = {{.name = "a view", .ask = ask_view, .judge = judge, .inspect = true},
               {.name = "more than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},

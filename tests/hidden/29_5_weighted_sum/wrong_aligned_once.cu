@@ -1,4 +1,4 @@
-// mistake: a vector where none may begin
+// mistake: misaligned vector access
 // Whether it may is asked in the first call alone.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: elements around the view
+// mistake: elements outside of the view
 // Vectors begin before x, where the weights are 0.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: the weights of an earlier call
+// mistake: weights of an earlier call
 // They are copied in the first call alone.
 #include <cuda_runtime.h>
 

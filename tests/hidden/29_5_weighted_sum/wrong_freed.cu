@@ -1,4 +1,4 @@
-// mistake: freed before its last use
+// mistake: use after free
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: host memory given to a kernel
+// mistake: host pointer in a kernel
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

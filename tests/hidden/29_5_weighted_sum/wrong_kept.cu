@@ -1,4 +1,4 @@
-// mistake: memory not given back
+// mistake: memory leak
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: the weights of an earlier call
+// mistake: weights of an earlier call
 // Copied where the pointer is another one.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: weights counted from another element
+// mistake: weights shifted
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: a vector where none may begin
+// mistake: misaligned vector access
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

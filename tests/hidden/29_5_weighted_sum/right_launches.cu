@@ -1,4 +1,4 @@
-// mistake: more launches than two
+// missing star: more than two launches
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,3 @@
-// mistake: few elements for each block
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 32, WARPS = THREADS / 32, BYTES = 16 };
