@@ -1,24 +1,23 @@
-// Exercise 16.1: find the bug                                                (chapter 16, docs/16_distributed.md)
+// Exercise 16.1: Find the bug: the loader of a rank  lesson 16 · medium · 15 min
 //
-// batches_of_epoch makes the loader of one rank for one epoch. It runs, the loss falls, and an epoch takes as long with
-// eight ranks as with one: every rank goes through all samples.
-//
-//   PyTorch:  sampler = DistributedSampler(data, num_replicas=ranks, rank=rank, seed=1)
-//             sampler.set_epoch(epoch)
-//             loader = DataLoader(data, batch_size, sampler=sampler)
-//
-// Given: the data set, this rank's number and how many ranks there are, the epoch's number, and the size of a batch.
-// There are at least as many samples as ranks. The ranks are different processes: what one of them draws or counts, the
-// others do not see.
-// Judged: the samples that the loaders of all ranks bring in an epoch, in batches of that size. Together they are all
-// samples. Each rank has as many as the others; where they do not divide evenly, a few samples come twice, as few as
-// possible. The samples are shuffled, in another order in each epoch, so that a rank does not meet the same ones again;
-// and all is the same again in another run.
+// Task      batches_of_epoch makes the data loader of one rank for one epoch of
+//           distributed training. Training works and the loss falls, but an
+//           epoch takes as long with eight ranks as with one.
+//           PyTorch:  sampler = DistributedSampler(data, ranks, rank, seed=1)
+//                     sampler.set_epoch(epoch)
+//                     loader = DataLoader(data, batch_size, sampler=sampler)
+// Example   8 samples, 2 ranks: rank 0 loads 4 of them, rank 1 the other 4
+// Fix       batches_of_epoch.
+// Inputs    data        the data set, at least as many samples as ranks
+//           rank, ranks number of this process, and how many there are
+//           epoch       0, 1, 2, ...
+//           batch_size  samples per batch
+// Required  - together, the ranks load every sample; each rank loads equally
+//             many, and as few samples as possible are loaded twice
+//           - shuffled, in another order in each epoch, reproducible in another
+//             run; a rank gets other samples in another epoch
 #include "ferry.h"
 
 FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {
-  (void)rank;
-  (void)ranks;
-  (void)epoch;
   return fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = 1);
 }

@@ -1,22 +1,22 @@
-// Exercise 23.3: a faster transpose (make it faster)                             (chapter 23, docs/23_shared_memory.md)
+// Exercise 23.3: Performance challenge: transpose     lesson 23 · hard · 60 min
 //
-// transpose_on_device turns a matrix, and is right. Make it faster:
-//
-//   out[j][i] = x[i][j]          i = 0 .. rows-1, j = 0 .. columns-1
-//
-//   PyTorch:  out = x.t().contiguous()
-//
-// There is no single right answer, but there is a score: the time that your kernels would take on a V100 for 1024 x
-// 1024 floats, *modelled from what the inspector counts, not measured*. `./ferry run` shows it, and what limits it;
-// `./ferry best` shows your best so far. The exercise passes at 1.5 times as fast as what you see here, and there are
-// three stars.
-//
-// Given, in device memory, float32: x (rows * columns, each at least 1) and out, to be written by each call; both begin
-// at multiples of 16 bytes, and rows and columns are at most 200 000. It has to be right for every size, and fast for
-// others, too: rows and columns are drawn up to 63 below and above the scored ones, and the first star has to be
-// reached there as well. Counted: all that device and shared memory are asked for, and what the inspector finds
-// (nothing). Not for these exercises: inline assembly, and variables of a thread's own beyond its registers, as an
-// array is unless all indices are known to the compiler.
+// Task      transpose_on_device transposes a matrix, as x.t().contiguous()
+//           does, and is right, but slow. Make it faster:
+//               out[j][i] = x[i][j]
+//           The score is its modelled time on a V100 for 1024 x 1024 floats,
+//           computed from the inspector's counts. ./ferry run shows it and what
+//           limits it; ./ferry best keeps your best results.
+// Example   x = {{1, 2, 3}, {4, 5, 6}}   ->   out = {{1, 4}, {2, 5}, {3, 6}}
+// Write     transpose and transpose_on_device.
+// Inputs    x              device array of rows x columns floats, aligned to 16
+//           rows, columns  1 to 200,000
+//           out            device array of columns x rows floats, aligned to 16
+// Required  - correct for every size, without races or out-of-bounds accesses
+//           - 1.5 x as fast as the original, also at sizes within 63 of 1024
+//           - no inline assembly, no local arrays beyond the registers
+// Stars     *    1.5 x as fast as the original
+//           **   2.2 x
+//           ***  2.9 x, about the speed of a copy
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

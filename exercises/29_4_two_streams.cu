@@ -8,8 +8,8 @@
 //           There is more than one bug.
 // Example   x = {{1, 2}, {3, 4}}   ->   sum = 8 12
 // Fix       sums_on_device. Lesson 29, "The wrong stream", helps.
-// Inputs    x         batches x n floats on the device (both at least 1, n up to
-//                     4,194,304), complete in stream first
+// Inputs    x         batches x n floats on the device (both at least 1, n up
+//                     to 4,194,304), complete in stream first
 //           scaled    n floats, which hold the last scaled batch at the end
 //           sum       n floats, 0 in stream second, where the caller reads them
 //           first, second   non-blocking streams of the current device

@@ -1,22 +1,25 @@
-// Exercise 16.2: a step of data parallel training                             (chapter 16, docs/16_distributed.md)
+// Exercise 16.2: DDP by hand                        lesson 16 · medium · 30 min
 //
-// Write ddp_step: one step of the optimizer by the gradient of all ranks' samples, each rank's batch in several parts.
-//
-//   PyTorch:  optimizer.zero_grad()
-//             for part in range(parts):
-//                 with ddp.no_sync() if part < parts - 1 else nullcontext():
-//                     (F.mse_loss(ddp(x[part]), target[part]) / parts).backward()
-//             optimizer.step()
-//
-// Given: a model and its optimizer, equal in all ranks, whose settings (rate, weight decay) are right as they are; this
-// rank's batch, x (rows, in) and target (rows, out), whose rows are a multiple of `parts`, and as many in all ranks;
-// how many ranks there are; and all_reduce, which replaces the elements of a tensor by the sums over all ranks. All
-// ranks call it the same number of times, with tensors of the same sizes in the same order. There may be gradients of
-// an earlier step; each parameter requires one, and is used. The loss is fy_mse_loss(fy_forward(model, x), target), the
-// mean over all elements of target: here over those of all ranks.
-// Judged: the parameters afterwards, in all ranks. No more rows than one part's go through the model at once, and no
-// row twice. Gradients are summed over the ranks once for all parts: all_reduce gets no more elements than the
-// parameters have, and the step comes after it.
+// Task      Make one training step of distributed data parallelism by hand:
+//           each rank has a batch of its own, processed in several parts to
+//           save memory (gradient accumulation).
+//           PyTorch:  optimizer.zero_grad()
+//                     for xs, ts in parts:      # all but the last:
+//                                               ddp.no_sync()
+//                         (F.mse_loss(ddp(xs), ts) / len(parts)).backward()
+//                     optimizer.step()
+// Example   gradients 2 on rank 0 and 4 on rank 1: both ranks step with 3
+// Write     ddp_step. It is called in every rank.
+// Inputs    model, optimizer   equal in all ranks; may have old gradients
+//           x, target   this rank's batch; rows are a multiple of parts, and
+//                       the same number in all ranks
+//           parts, ranks   at least 1
+//           all_reduce  replaces a tensor's elements by their sums over all
+//                       ranks
+// Required  - the step of the mean loss over the samples of all ranks, in all
+//             ranks
+//           - at most rows / parts rows at once, and each row once
+//           - gradients are reduced once, not once per part
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,
@@ -28,7 +31,7 @@ void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *ta
     fy_scope {
       FyTensor *output = fy_forward(model, fy_narrow(x, 0, part * rows, rows));
       FyTensor *loss = fy_mse_loss(output, fy_narrow(target, 0, part * rows, rows));
-      fy_backward(fy_div_scalar(loss, parts * ranks)); // the mean of the parts' and the ranks' means
+      fy_backward(fy_div_scalar(loss, parts * ranks)); // mean over parts and ranks
     }
   }
   FyTensorList *parameters = fy_parameters(model);
@@ -36,12 +39,5 @@ void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *ta
     all_reduce(fy_grad(parameters->items[i]));
   fy_step(optimizer);
   // [stub]
-  //| (void)model;
-  //| (void)optimizer;
-  //| (void)x;
-  //| (void)target;
-  //| (void)parts;
-  //| (void)ranks;
-  //| (void)all_reduce;
   // [end]
 }

@@ -1,8 +1,8 @@
 // Exercise 29.1: Find the bug: smooth a signal        lesson 29 · easy · 10 min
 //
 // Task      smooth_on_device replaces each element by the mean of itself and
-//           its two neighbors; at both ends, the element itself stands in for the
-//           missing neighbor:
+//           its two neighbors; at both ends, the element itself stands in for
+//           the missing neighbor:
 //               out[i] = (x[i-1] + x[i] + x[i+1]) / 3
 //           Its results are usually right, but not always.
 // Example   x = 3 6 9   ->   out = 4 6 8

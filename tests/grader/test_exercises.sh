@@ -108,7 +108,7 @@ wrong_score() { # EXERCISE FILE REPORT
   local wanted got
   wanted=$(sed -n '1s@^// stars: @@p' "$2")
   got=$(sed -n 's@^  stars: \(\**\).*@\1@p' "$3" | sort -u)
-  if [ "$2" = "$(ls solutions/"$1".*)" ]; then
+  if [[ $2 == solutions/* ]]; then
     tr -s ' \n' ' ' <"$3" | grep -q ' 1\.00 times as fast as the reference' ||
       echo "the reference has another time than check.c says: $(grep -A 2 'modelled, not measured' "$3" | tr '\n' ' ')"
   elif [ "${#got}" != "$wanted" ]; then

@@ -8,46 +8,40 @@
 
 static const Mistake EVERYWHERE = {
     "all samples in every rank",
-    "Each rank goes through the whole data set. A rank takes a share: every n-th sample of one "
-    "permutation that is the same in all ranks.",
+    "Each rank loads the whole data set. A rank takes its share of one permutation that is the same in all ranks.",
     LESSON};
-static const Mistake NOTHING = {"no samples", "No batches came.", TRAINING};
-static const Mistake OVERLAP = {
-    "shares of different permutations",
-    "Some samples are in several shares, and others in none: the ranks did not share one permutation. "
-    "It has to follow from numbers that all ranks have.",
-    TRAINING};
+static const Mistake NOTHING = {"no samples", "The loader returned no batches.", TRAINING};
+static const Mistake OVERLAP = {"ranks use different permutations",
+                                "Some samples are in several shares, others in none. All ranks must derive the "
+                                "permutation from numbers that they have in common.",
+                                TRAINING};
 static const Mistake LEFT_OUT = {
-    "samples left out",
-    "The samples do not divide evenly, and the last ones are in no share. A few from the beginning "
-    "come twice instead.",
+    "remainder dropped",
+    "If the samples do not divide evenly, the last ones are in no share. Repeat a few from the beginning instead.",
     TRAINING};
-static const Mistake UNEQUAL = {
-    "shares of unequal size",
-    "One rank has more samples than another, and so maybe a batch more: in that step it would wait "
-    "for the others for ever.",
-    TRAINING};
-static const Mistake TOO_MANY = {"more samples than needed",
-                                 "More samples come twice than it takes to fill up the shares.", TRAINING};
-static const Mistake IN_ORDER = {"not shuffled", "The samples come in the data set's order.", TRAINING};
-static const Mistake SAME_EPOCH = {"every epoch the same",
-                                   "The next epoch has the same order: the epoch's number has to enter.", TRAINING};
+static const Mistake UNEQUAL = {"unequal shares",
+                                "A rank with more samples may have one batch more, and would wait for the others "
+                                "forever. Pad the shares to equal size.",
+                                TRAINING};
+static const Mistake TOO_MANY = {"too much padding",
+                                 "More samples are loaded twice than it takes to fill up the shares.", TRAINING};
+static const Mistake IN_ORDER = {"not shuffled", "The samples come in the order of the data set.", TRAINING};
+static const Mistake SAME_EPOCH = {"same order in every epoch",
+                                   "Include the number of the epoch in the seed (set_epoch).", TRAINING};
 static const Mistake SAME_SHARE = {
-    "the same share in every epoch",
-    "A rank has the same samples in the next epoch, in another order. Shuffle all samples first, and "
-    "share then.",
-    TRAINING};
-static const Mistake PLACES = {"the ranks change places alone",
-                               "The order of all samples is the same in every epoch, and only who gets which share "
-                               "changes: the epoch's number has to enter the shuffling.",
+    "same share in every epoch",
+    "A rank gets the same samples in the next epoch. Shuffle all samples first, then divide them.", TRAINING};
+static const Mistake PLACES = {"only the shares change owners",
+                               "The permutation is the same in every epoch, and only the ranks exchange their shares. "
+                               "Include the epoch in the shuffling.",
                                TRAINING};
-static const Mistake THRICE = {"a sample more than twice",
-                               "One sample fills several gaps. The first ones of the order do, each once.", TRAINING};
+static const Mistake THRICE = {"one sample pads several gaps",
+                               "Pad with the first samples of the permutation, each used once.", TRAINING};
 static const Mistake BY_CHANCE = {
-    "another order in another run",
-    "The same epoch, run again, has another order: it depends on the process's generator.", TRAINING};
-static const Mistake BATCHES = {"batches of another size",
-                                "All batches but the last have as many samples as were asked for.", TRAINING};
+    "order not reproducible",
+    "The same epoch has another order in another run: it depends on the state of the random generator of the process.",
+    TRAINING};
+static const Mistake BATCHES = {"wrong batch size", "All batches but the last must have batch_size samples.", TRAINING};
 
 static void ask(Case *c, int64_t ranks, int64_t samples, int64_t further) {
   give_number(c, "ranks", (double)ranks);
@@ -61,7 +55,7 @@ static void ask_even(Case *c) {
   ask(c, ranks, ranks * draw_int(c, 30, 50), 1);
 }
 static void ask_uneven(Case *c) {
-  int64_t ranks = draw_int(c, 3, 5); // after as many epochs shares that went from rank to rank are back
+  int64_t ranks = draw_int(c, 3, 5); // after as many epochs, shares that rotate among the ranks are back
   ask(c, ranks, ranks * draw_int(c, 30, 50) + draw_int(c, 1, ranks - 2), ranks); // two gaps at least
 }
 static void ask_many(Case *c) {
@@ -97,7 +91,7 @@ static bool same_order(const Seen *s, int64_t a, int64_t b) {
   return true;
 }
 
-// How often the sample comes in a pass, to one rank or (rank -1) to all.
+// How often the sample occurs in an epoch, in one rank or (rank -1) in all.
 static int64_t times(const Seen *s, int64_t schedule, int64_t rank, int64_t sample) {
   int64_t count = 0;
   for (int64_t r = 0; r < s->ranks; r++)
@@ -120,7 +114,7 @@ static bool rises(const Seen *s) {
   return true;
 }
 
-// Of the first rank's samples, how many it has in the next epoch, too.
+// How many of its samples the first rank has again in the next epoch.
 static int64_t met_again(const Seen *s) {
   int64_t count = 0;
   for (int64_t sample = 0; sample < s->samples; sample++)
@@ -128,7 +122,7 @@ static int64_t met_again(const Seen *s) {
   return count;
 }
 
-// Does a rank in the other epoch have what any rank had in the first, in the same order?
+// Does a rank in the other epoch have the samples of any rank in the first, in the same order?
 static bool changed_places(const Seen *s) {
   for (int64_t a = 0; a < s->ranks; a++)
     for (int64_t b = 0; b < s->ranks; b++) {
@@ -192,7 +186,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "16_1_loader_of_a_rank",
     .title = "Find the bug: the loader of a rank",
-    .after_pass = "The ranks share one permutation, and each takes its own part of it.",
+    .after_pass = "A DistributedSampler gives each rank its share of one permutation that all ranks have in common.",
     .kind = "find the bug",
     .chapter = 16,
     .level = LEVEL_MEDIUM,
@@ -200,13 +194,12 @@ EXERCISE = {
     .essential = true,
     .bug = true,
     .lesson = LESSON,
-    .hints = {"The same seed in all ranks gives the same permutation, which is right. What is missing is that each "
-              "rank takes only its "
-              "share of it.",
-              "fy_distributed_sampler(data->count, .num_replicas = ranks, .rank = rank) is such a share; a loader "
-              "takes it as .sampler, "
-              "without .shuffle.",
-              "fy_distributed_sampler_set_epoch, before the loader begins."},
+    .hints =
+        {"Count the samples that each rank loads in an epoch.",
+         "The same seed gives all ranks the same permutation, which is right. But each rank must take only its share "
+         "of it.",
+         "fy_distributed_sampler(data->count, .num_replicas = ranks, .rank = rank) is such a share; a loader takes it "
+         "as .sampler, without .shuffle. Call fy_distributed_sampler_set_epoch before the loader starts."},
     .functions = {"batches_of_epoch"},
     .tests = {{"shares of equal size", ask_even, .judge = judge},
               {"samples left over", ask_uneven, .judge = judge},

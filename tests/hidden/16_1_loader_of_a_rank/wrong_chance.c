@@ -1,4 +1,4 @@
-// mistake: another order in another run
+// mistake: order not reproducible
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: samples left out
+// mistake: remainder dropped
 #include "ferry.h"
 
 FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {

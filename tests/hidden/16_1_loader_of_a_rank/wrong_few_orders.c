@@ -1,4 +1,4 @@
-// mistake: every epoch the same
+// mistake: same order in every epoch
 #include "ferry.h"
 
 FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {

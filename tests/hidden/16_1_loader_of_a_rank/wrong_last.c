@@ -1,4 +1,4 @@
-// mistake: a sample more than twice
+// mistake: one sample pads several gaps
 #include "ferry.h"
 
 typedef struct RankSampler {

@@ -1,4 +1,4 @@
-// mistake: the ranks change places alone
+// mistake: only the shares change owners
 #include "ferry.h"
 
 typedef struct RankSampler {

@@ -1,4 +1,4 @@
-// mistake: the same share in every epoch
+// mistake: same share in every epoch
 #include "ferry.h"
 #include <stdlib.h>
 

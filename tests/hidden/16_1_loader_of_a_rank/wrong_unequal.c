@@ -1,4 +1,4 @@
-// mistake: shares of unequal size
+// mistake: unequal shares
 #include "ferry.h"
 #include <stdlib.h>
 

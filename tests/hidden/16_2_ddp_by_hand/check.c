@@ -7,46 +7,45 @@
 #define LESSON "docs/16_distributed.md#one-process-or-many"
 #define SENT "docs/16_distributed.md#what-is-sent"
 
-static const Mistake NOTHING = {"parameters unchanged", "No step was made.", LESSON};
-static const Mistake OWN = {"each rank its own step",
-                            "The gradients were not summed over the ranks, and the models drift apart.", LESSON};
-static const Mistake SUM = {
-    "the sum over the ranks instead of the mean",
-    "The gradient is that of the mean over all ranks' samples: the sum over the ranks, divided by how many "
-    "there are.",
-    LESSON};
+static const Mistake NOTHING = {"parameters unchanged", "No step was taken.", LESSON};
+static const Mistake OWN = {
+    "gradients not reduced",
+    "Each rank steps with its own gradients, so the models drift apart. Sum the gradients over the ranks.", LESSON};
+static const Mistake SUM = {"sum instead of mean over the ranks",
+                            "The loss is the mean over all samples: divide the sum over the ranks by their number.",
+                            LESSON};
 static const Mistake PARTS = {
-    "the parts added up as they are",
-    "Each part's loss is a mean over the part. Their sum is `parts` times the mean over the batch.", SENT};
-static const Mistake RATE = {"the rate divided in place of the gradients",
-                             "A step is more than rate times gradient: this optimizer has a weight decay, which the "
-                             "smaller rate made smaller, too.",
-                             LESSON};
-static const Mistake LAST = {"the last part alone", "The gradients of the parts before were cleared.", SENT};
-static const Mistake BEFORE = {"gradients of an earlier step", "There were gradients already, and they were added to.",
+    "loss not divided by the number of parts",
+    "The loss of a part is a mean over the part. The sum of these means is `parts` times too large.", SENT};
+static const Mistake RATE = {
+    "learning rate scaled instead of gradients",
+    "This optimizer has weight decay, which a smaller learning rate scales as well. Scale the gradients or the loss.",
+    LESSON};
+static const Mistake LAST = {"gradients of earlier parts cleared", "Clear the gradients once, before the first part.",
+                             SENT};
+static const Mistake BEFORE = {"old gradients not cleared",
+                               "There were gradients of an earlier step, and backward added to them.",
                                "docs/05_model_moves.md#training-steps"};
-static const Mistake EACH = {"averaged after every part",
-                             "More went over the network than one gradient: sum over the ranks once, behind the parts.",
-                             SENT};
-static const Mistake WHOLE = {"all rows at once", "More rows than a part has went through the model together.", SENT};
-static const Mistake TWICE = {"rows gone through twice", "Rows went through the model more than once.", SENT};
-static const Mistake EARLY = {
-    "a step before the sum",
-    "The ranks took a step each by its own gradient, and summed afterwards: too late for this step.", LESSON};
-static const Mistake UNUSED = {"the sum is not what the step used",
-                               "all_reduce was called, and the parameters went by the rank's own gradients: it adds up "
-                               "what it is given, in place. That "
-                               "has to be the gradient itself.",
+static const Mistake EACH = {"all-reduce after every part",
+                             "Reduce once, after the last part: the network then carries each gradient once.", SENT};
+static const Mistake WHOLE = {"whole batch at once", "Only the rows of one part may go through the model at a time.",
+                              SENT};
+static const Mistake TWICE = {"rows processed twice", "Each row goes through the model once.", SENT};
+static const Mistake EARLY = {"step before the all-reduce",
+                              "The ranks took the step with their own gradients and reduced afterwards.", LESSON};
+static const Mistake UNUSED = {"result of the all-reduce not used",
+                               "all_reduce works in place. Pass the gradient itself, or copy the result back into it.",
                                LESSON};
-static const Mistake MORE = {"more summed than the gradients",
-                             "all_reduce was given more than one gradient for each parameter: what else is summed goes "
-                             "over the network as well.",
-                             SENT};
-static const Mistake STUCK = {"a rank that waits for ever", "A rank called all_reduce, and another one had returned.",
+static const Mistake MORE = {"more than the gradients reduced",
+                             "Other tensors were reduced as well. Only the gradients have to be.", SENT};
+static const Mistake STUCK = {
+    "deadlock in a collective",
+    "One rank called all_reduce, and another one had already returned. All ranks must make the same calls.",
+    "docs/16_distributed.md#what-goes-wrong"};
+static const Mistake SIZES = {"mismatched sizes in a collective",
+                              "The ranks called all_reduce with tensors of different sizes.",
                               "docs/16_distributed.md#what-goes-wrong"};
-static const Mistake SIZES = {"tensors of other sizes", "The ranks called all_reduce with tensors of different sizes.",
-                              "docs/16_distributed.md#what-goes-wrong"};
-static const Mistake RAISED = {"an error", "The function raised an error.", LESSON};
+static const Mistake RAISED = {"an error was raised", "The function raised an error.", LESSON};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -59,7 +58,7 @@ static void ask(Case *c, int64_t ranks, int64_t parts) {
   give_array(c, "shift", draw_array(c, FY_FLOAT32, shape(out), -1, 1), (Give){0});
   give_number(c, "parts", (double)parts);
 }
-// As many parts as ranks would make two mistakes look alike.
+// Never as many parts as ranks: two mistakes would give the same values.
 static void ask_two(Case *c) {
   ask(c, 2, draw_int(c, 3, 4));
 }
@@ -153,7 +152,7 @@ static void judge(Case *c) {
       !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "a rank waited in all_reduce for one that had returned"))
     return;
   suspects(c, rows, ranks, parts);
-  // More than one gradient: each part's may have been summed again, with results of many kinds.
+  // More than one gradient: the sum may have been reduced again after each part, with various results.
   const int64_t all = weight->count + 2 * bias->count, elements = got_count(c, "elements");
   suspect_that(c, parts > 1 && elements == parts * all, &EACH);
   const Step want = step_of(c, (How){0, rows, false, false, 1 / (double)ranks, 0.5});
@@ -172,19 +171,18 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "16_2_ddp_by_hand",
     .title = "DDP by hand",
-    .after_pass = "The mean of the ranks' gradients is the gradient of the whole batch.",
+    .after_pass = "With an all-reduce of the gradients, every rank takes the step of the whole batch: distributed data "
+                  "parallelism.",
     .kind = "write",
     .chapter = 16,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
     .lesson = LESSON,
-    .hints = {"Every rank's loss is a mean over its own samples. The mean over all is the mean of these, since the "
-              "ranks have as many: "
-              "the sum over the ranks, divided by `ranks`. The same holds for the parts.",
-              "fy_backward adds to .grad: clear the gradients once, at the beginning, and sum over the ranks once, at "
-              "the end.",
-              "all_reduce(fy_grad(parameter)) for each of fy_parameters(model), then fy_step."},
+    .hints = {"The loss of a rank is a mean over its own samples. All ranks have equally many, so the mean over all "
+              "samples is the sum of these means divided by `ranks`. The same holds for the parts.",
+              "fy_backward adds to the gradients: clear them once at the beginning, and reduce them once at the end.",
+              "For each parameter of fy_parameters(model): all_reduce(fy_grad(parameter)). Then fy_step."},
     .functions = {"ddp_step"},
     .tests = {{"two ranks", ask_two, .judge = judge},
               {"four ranks", ask_four, .judge = judge},

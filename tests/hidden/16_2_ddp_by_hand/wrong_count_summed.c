@@ -1,4 +1,4 @@
-// mistake: more summed than the gradients
+// mistake: more than the gradients reduced
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

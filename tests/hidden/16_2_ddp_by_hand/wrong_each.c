@@ -1,4 +1,4 @@
-// mistake: averaged after every part
+// mistake: all-reduce after every part
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

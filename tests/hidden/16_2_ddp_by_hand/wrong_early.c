@@ -1,4 +1,4 @@
-// mistake: a step before the sum
+// mistake: step before the all-reduce
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: the last part alone
+// mistake: gradients of earlier parts cleared
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

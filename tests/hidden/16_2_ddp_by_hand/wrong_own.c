@@ -1,4 +1,4 @@
-// mistake: each rank its own step
+// mistake: gradients not reduced
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: the parts added up as they are
+// mistake: loss not divided by the number of parts
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: the rate divided in place of the gradients
+// mistake: learning rate scaled instead of gradients
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: the sum over the ranks instead of the mean
+// mistake: sum instead of mean over the ranks
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: the sum is not what the step used
+// mistake: result of the all-reduce not used
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: rows gone through twice
+// mistake: rows processed twice
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: all rows at once
+// mistake: whole batch at once
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: MIT
-// Exercise 23.3, open: right for every size, without a finding, and scored by its modelled time.
+// Exercise 23.3, a performance challenge: correct for every size, without findings, and scored by its modelled time.
 #include "exercise.h"
 #include <string.h>
 
 #define LESSON "docs/23_shared_memory.md"
 
-static const Mistake NOT_FASTER = {"not faster than what was handed out",
-                                   "./ferry inspect --gpu v100 says of each line what it asks for, and what limits the "
-                                   "kernel. Begin with the largest of the times.",
-                                   "docs/23_shared_memory.md#a-transpose-step-by-step"};
-static const Mistake DOWN_COLUMNS = {"global memory read or written down columns",
-                                     "Neighbouring lanes read or write far apart, a sector for each. Let a tile go "
-                                     "through shared memory, so that both sides go along rows.",
+static const Mistake NOT_FASTER = {
+    "not faster than the original",
+    "./ferry inspect --gpu v100 shows what each line costs and what limits the kernel. Start with the largest cost.",
+    "docs/23_shared_memory.md#a-transpose-step-by-step"};
+static const Mistake DOWN_COLUMNS = {"uncoalesced access",
+                                     "Neighboring lanes access elements of a column, one sector each. Go through a "
+                                     "tile in shared memory, so that loads and stores both run along rows.",
                                      "docs/23_shared_memory.md#a-tile"};
-static const Mistake RACE_IN_TILE = {
-    "no barrier",
-    "The tile is read before all of it has been written, or written again before all of it has been read: "
-    "a __syncthreads() belongs between.",
-    "docs/23_shared_memory.md#a-blocks-own-memory"};
-static const Mistake EDGES = {"the edges left out",
-                              "The last rows and columns fill no whole tile, and are part of the "
-                              "matrix all the same.",
+static const Mistake RACE_IN_TILE = {"missing barrier",
+                                     "The tile is read before all of it is written, or overwritten before all of it is "
+                                     "read. Put a __syncthreads() in between.",
+                                     "docs/23_shared_memory.md#a-blocks-own-memory"};
+static const Mistake EDGES = {"incomplete tiles left out",
+                              "The last rows and columns may not fill a whole tile. Process them as well.",
                               "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake LIMITS = {
-    "rows and columns exchanged in the guard of the stores",
-    "out has as many rows as x has columns, and as many columns as x has rows: what is written is "
-    "compared with these.",
+    "rows and columns swapped in the bounds check",
+    "out has as many rows as x has columns. Compare the indexes of the store with the shape of out.",
     "docs/23_shared_memory.md#a-transpose-step-by-step"};
-static const Mistake NOT_TURNED = {"copied, and not turned", "out[j][i] is x[i][j].",
+static const Mistake NOT_TURNED = {"copied instead of transposed", "out[j][i] is x[i][j].",
                                    "docs/23_shared_memory.md#a-transpose-step-by-step"};
 static const Mistake FIRST_CALL = {
-    "only the first call", "The same pointers and sizes may come again, with other numbers: each call does all of it.",
+    "work skipped in a later call",
+    "The same pointers and sizes may come again with other values. Each call has to do all the work.",
     "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
-                                 "It has to be good there, too. A kernel for whole tiles and another one for "
-                                 "the rest is fine, if both are fast.",
+static const Mistake ONE_SIZE = {"slow at sizes near the scored one",
+                                 "Other sizes must be fast as well. Two kernels, one for whole tiles and one for the "
+                                 "rest, are fine if both are fast.",
                                  "docs/23_shared_memory.md#a-transpose-step-by-step"};
 
 enum { SIDE = 1024 };
@@ -93,7 +91,7 @@ static Array *turned(Case *c) {
   return out;
 }
 
-// Are the parts of out unwritten that lie beyond x's rows and columns, and nothing before them? A store beyond a row of out writes to
+// Are the parts of out unwritten that are past x's rows and columns, and nothing before them? A store past the end of a row of out writes to
 // the next one, and so one more row may be begun.
 static bool limits_exchanged(const Case *c, const Array *out) {
   const int64_t rows = given(c, "x")->shape.size[0], columns = given(c, "x")->shape.size[1];
@@ -108,7 +106,7 @@ static bool limits_exchanged(const Case *c, const Array *out) {
   return true;
 }
 
-// Are a few elements those of a tile that comes later, and all others right? Then a block went on to its next tile too early.
+// Are a few elements those of a later tile, and all others right? Then a block continued with its next tile too early.
 static bool of_later_tiles(const Case *c, const Array *out) {
   const Array *x = given(c, "x");
   const int64_t rows = x->shape.size[0], columns = x->shape.size[1];
@@ -183,25 +181,26 @@ static void judge_beside(Case *c) {
 EXERCISE = {
     .id = "23_3_fast_transpose",
     .title = "Performance challenge: transpose",
-    .after_pass = "A transpose can be as fast as a copy: nothing is left to gain when memory is the limit.",
+    .after_pass = "A tiled transpose without bank conflicts runs at the speed of a copy: it is memory-bound, and "
+                  "nothing is left to gain.",
     .kind = "kernel",
     .chapter = 23,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#a-transpose-step-by-step",
     .open = true,
-    .hints = {"./ferry inspect --gpu v100 work/23_3_fast_transpose.cu: which line takes more sectors than it must?",
-              "A tile in shared memory lets a block read along rows and write along rows.",
-              "A column of a tile that is 32 wide lies in one bank.",
-              "Each thread may move several elements: then a block has fewer threads, and more is under way."},
+    .hints = {"./ferry inspect --gpu v100 work/23_3_fast_transpose.cu: which line needs more sectors than the ideal?",
+              "With a tile in shared memory, a block can load along rows and store along rows.",
+              "A column of a tile that is 32 floats wide is in one bank: pad the rows.",
+              "Let each thread move several elements: fewer threads per block, and more loads in flight."},
     .functions = {"transpose_on_device"},
     .tests = {{.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
-              {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
+              {.name = "sizes near it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge},
-              {.name = "whole tiles, looked at", .ask = ask_whole, .judge = judge_inspected, .inspect = true},
+              {.name = "whole tiles, instrumented", .ask = ask_whole, .judge = judge_inspected, .inspect = true},
               {.name = "rows of whole tiles", .ask = ask_whole_rows, .judge = judge_inspected, .inspect = true},
               {.name = "columns of whole tiles", .ask = ask_whole_columns, .judge = judge_inspected, .inspect = true},
-              {.name = "odd sizes, looked at", .ask = ask_odd, .judge = judge_inspected, .inspect = true},
+              {.name = "odd sizes, instrumented", .ask = ask_odd, .judge = judge_inspected, .inspect = true},
               {.name = "one column", .ask = ask_narrow, .judge = judge},
               {.name = "very many rows", .ask = ask_tall, .judge = judge, .schedules = 3},
               {.name = "more pairs of rows than blocks in y", .ask = ask_very_tall, .judge = judge, .schedules = 1},

@@ -1,4 +1,4 @@
-// mistake: copied, and not turned
+// mistake: copied instead of transposed
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

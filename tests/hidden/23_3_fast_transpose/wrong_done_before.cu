@@ -1,4 +1,4 @@
-// mistake: only the first call
+// mistake: work skipped in a later call
 #include <cuda_runtime.h>
 
 enum { TILE = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: the edges left out
+// mistake: incomplete tiles left out
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

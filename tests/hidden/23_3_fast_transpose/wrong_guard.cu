@@ -1,4 +1,4 @@
-// mistake: rows and columns exchanged in the guard of the stores
+// mistake: rows and columns swapped in the bounds check
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

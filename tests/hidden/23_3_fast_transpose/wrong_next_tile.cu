@@ -1,4 +1,4 @@
-// mistake: no barrier
+// mistake: missing barrier
 // A block goes on to further tiles, and nothing stands between its reading of one and its writing of the next.
 #include <cuda_runtime.h>
 

@@ -1,2 +1,2 @@
 // What an answer to exercise 24.3 defines.
-extern "C" void sum_on_device(float *out, const float *x, float *room, int n);
+extern "C" void sum_on_device(float *out, const float *x, float *scratch, int n);

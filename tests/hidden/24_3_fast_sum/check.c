@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Exercise 24.3, open: right for every size, without a finding, and scored by its modelled time. The elements are small multiples of a half,
+// Exercise 24.3, a performance challenge: correct for every size, without findings, and scored by its modelled time. The elements are small multiples of a half,
 // so that every order of adding gives the same.
 #include "exercise.h"
 #include <math.h>
 
 #define LESSON "docs/24_reductions.md"
 
-static const Mistake NOT_FASTER = {
-    "not faster than what was handed out",
-    "./ferry inspect --gpu v100 says what limits the kernel: instructions that few lanes "
-    "take part in, barriers, memory. Begin with the largest of the times.",
-    "docs/24_reductions.md#seven-steps"};
-static const Mistake ATOMICS = {"an atomic for every element",
-                                "Additions to one address wait for each other. Let each block add up its elements "
-                                "first, and add once.",
-                                "docs/24_reductions.md#atomics"};
-static const Mistake UNORDERED = {"no barrier between the steps",
-                                  "A thread reads what another one has not written yet: a __syncthreads() between the "
-                                  "steps, a __syncwarp() or a shuffle within a warp.",
+static const Mistake NOT_FASTER = {"not faster than the original",
+                                   "./ferry inspect --gpu v100 shows what limits the kernel: instructions with few "
+                                   "active lanes, barriers, memory. Start with the largest cost.",
+                                   "docs/24_reductions.md#seven-steps"};
+static const Mistake ATOMICS = {
+    "one atomic operation per element",
+    "Additions to one address are serialized. Let each block add up its elements first, and add to out once.",
+    "docs/24_reductions.md#atomics"};
+static const Mistake UNORDERED = {"missing barrier between the steps",
+                                  "A thread reads a value that another one has not written yet. Put a __syncthreads() "
+                                  "between the steps; within a warp use shuffles or __syncwarp().",
                                   "docs/24_reductions.md#seven-steps"};
-static const Mistake LOST = {
-    "blocks that meet without an atomic operation or a fence",
-    "Two blocks read out, add, and write: one of the sums is lost. And a block that reads what another one wrote needs "
-    "an atomic counter, with a __threadfence() between sum and counter in both of them.",
-    "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake REST = {"the last elements left out",
-                             "n is hardly ever a multiple of 4, or of what the blocks take together.",
+static const Mistake LOST = {"race between blocks",
+                             "Two blocks read, add and write the same value, so one sum is lost. Use an atomic "
+                             "operation, and a __threadfence() between storing a partial sum and counting it.",
+                             "docs/24_reductions.md#one-launch-or-two"};
+static const Mistake REST = {"last elements left out",
+                             "n is rarely a multiple of 4 or of the elements that a block adds.",
                              "docs/24_reductions.md#seven-steps"};
 static const Mistake SCORED_ALONE = {
-    "made for the scored size alone",
-    "What lies behind the scored number of elements was not added: let the loop go on to n, whatever n is.",
+    "works for the scored size only",
+    "The elements after the scored number were not added. Let the loop run to n, whatever n is.",
     "docs/24_reductions.md#7-many-elements-for-each-thread"};
-static const Mistake ONE_BLOCK = {"the sum of one block", "All blocks' sums are part of it.",
+static const Mistake ONE_BLOCK = {"sum of one block only", "Add the partial sums of all blocks.",
                                   "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake ONE_SIZE = {"slow at sizes beside the scored one",
-                                 "It has to be good there, too: let the loop have any n, and treat what is left apart.",
-                                 "docs/24_reductions.md#seven-steps"};
+static const Mistake ONE_SIZE = {
+    "slow at sizes near the scored one",
+    "Other sizes must be fast as well: let the main loop handle any n, and treat the remainder separately.",
+    "docs/24_reductions.md#seven-steps"};
 
 enum { SIDE = 1 << 21 };
 static const Scored SCORED = {.gpu = "v100",
@@ -68,7 +67,7 @@ static void ask_beside(Case *c) {
   ask(c, SIDE - draw_odd(c, 1, 99999));
 }
 
-// As many as there may be, nearly: a grid that was made for the scored size has too few threads, or each of them too few turns.
+// Nearly the maximum: a grid made for the scored size has too few threads, or too few iterations per thread.
 static void ask_above(Case *c) {
   ask(c, 2 * SIDE - draw_odd(c, 1, 4095));
 }
@@ -126,7 +125,7 @@ static void judge_score(Case *c, double share, const Mistake *slow) {
   if (!judge_values(c))
     return;
   suspect_that(c, inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}) >= 32 * 128,
-               &ATOMICS); // of the blocks looked at
+               &ATOMICS); // of the instrumented blocks
   expect_score(c, (Least){.loaded = 4 * n, .share = share}, slow);
 }
 static void judge_scored(Case *c) {
@@ -139,22 +138,23 @@ static void judge_beside(Case *c) {
 EXERCISE = {
     .id = "24_3_fast_sum",
     .title = "Performance challenge: sum",
-    .after_pass = "Most of a sum's time was spent between the additions; at the end it is spent reading.",
+    .after_pass = "Thread coarsening, shuffles and one atomic per block make a reduction memory-bound: it takes the "
+                  "time of reading x.",
     .kind = "kernel",
     .chapter = 24,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#seven-steps",
     .open = true,
-    .hints = {"Which lanes take part in the addition? Let those that do stand beside each other.",
-              "In the first step half of the threads have nothing to do but to load: let each load and add several.",
-              "The last five steps are a warp's own: shuffles need no barrier, and no shared memory.",
-              "A grid that fills the GPU once, and a loop with a stride of the whole grid: what is left is reading x."},
+    .hints = {"Which lanes take part in the addition? Let the active threads be neighbors.",
+              "In the first step half of the threads only load. Let each thread load and add several elements.",
+              "The last five steps belong to one warp: shuffles need no barrier and no shared memory.",
+              "Launch a grid that fills the GPU once, with a grid-stride loop: then reading x is all that is left."},
     .functions = {"sum_on_device"},
-    // Looked at first: what nobody has set is a finding there, and elsewhere only a wrong number.
-    .tests = {{.name = "looked at", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
+    // The instrumented test comes first: an uninitialized read is a finding there, and elsewhere only a wrong number.
+    .tests = {{.name = "instrumented", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
               {.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
-              {.name = "sizes beside it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
+              {.name = "sizes near it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
               {.name = "odd", .ask = ask_odd, .judge = judge},
               {.name = "above it", .ask = ask_above, .judge = judge, .schedules = 1},
               {.name = "fewer than a warp", .ask = ask_few, .judge = judge},

@@ -1,4 +1,4 @@
-// mistake: an atomic for every element
+// mistake: one atomic operation per element
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: the sum of one block
+// mistake: sum of one block only
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: no barrier between the steps
+// mistake: missing barrier between the steps
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: blocks that meet without an atomic operation or a fence
+// mistake: race between blocks
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

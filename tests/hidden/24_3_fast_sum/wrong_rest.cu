@@ -1,4 +1,4 @@
-// mistake: the last elements left out
+// mistake: last elements left out
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: made for the scored size alone
+// mistake: works for the scored size only
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
