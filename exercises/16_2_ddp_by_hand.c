@@ -4,8 +4,7 @@
 //           each rank has a batch of its own, processed in several parts to
 //           save memory (gradient accumulation).
 //           PyTorch:  optimizer.zero_grad()
-//                     for xs, ts in parts:      # all but the last:
-//                                               ddp.no_sync()
+//                     for xs, ts in parts:   # all but the last: no_sync
 //                         (F.mse_loss(ddp(xs), ts) / len(parts)).backward()
 //                     optimizer.step()
 // Example   gradients 2 on rank 0 and 4 on rank 1: both ranks step with 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 16.3: an efficiency by a clock that is written down.
+// Exercise 16.3: the efficiency by a clock whose readings are known.
 #include "exercise.h"
 #include <math.h>
 
@@ -7,38 +7,34 @@
 
 enum { WARM_UP = 5 };
 
-static const Mistake NO_WARM_UP = {"no warm-up", "The first steps, which take longer, were measured with the others.",
+static const Mistake NO_WARM_UP = {"no warm-up", "The first steps take longer, and they were measured with the others.",
                                    LESSON};
-static const Mistake WAITED = {
-    "waiting for a late rank on the clock",
-    "A rank was busy with something else when the clock was started, and the time until it came counted. "
-    "barrier, and then the clock.",
-    LESSON};
-static const Mistake RATE_TOLD = {"a rate in place of seconds",
-                                  "slowest takes this rank's seconds, and returns the largest of all ranks'. Of rates "
-                                  "the largest is the fastest rank's.",
-                                  LESSON};
+static const Mistake WAITED = {"no barrier before the clock",
+                               "A rank was busy when another one started its clock, so waiting for it was measured. "
+                               "Call barrier, then read the clock.",
+                               LESSON};
+static const Mistake RATE_TOLD = {"rate instead of seconds",
+                                  "slowest takes seconds. Of rates, the largest is that of the fastest rank.", LESSON};
 static const Mistake STEP_BY_STEP = {
-    "the slowest of each step",
-    "slowest was asked in every step, with the seconds of that one: what the ranks lose to each other in single steps "
-    "adds up to more than the longest time of all steps together, which is asked for.",
+    "slowest rank of each step",
+    "slowest was called in every step. The sum of the slowest steps is more than the time of the slowest rank.",
     LESSON};
-static const Mistake OWN = {
-    "this rank's own time",
-    "What all ranks together achieve is decided by the one that takes longest: slowest(seconds).", LESSON};
-static const Mistake ONE = {"one rank's samples",
-                            "All ranks' samples count: ranks * batch in a step. Or both numbers are those of one rank.",
+static const Mistake OWN = {"own time instead of the slowest rank's",
+                            "The rank that takes longest decides what all ranks achieve together: slowest(seconds).",
                             LESSON};
-static const Mistake NOT_RELATIVE = {
-    "compared with one rank",
-    "The result is how many times faster than one rank it is. Divide by the number of ranks, too.", LESSON};
-static const Mistake INVERTED = {"the wrong way round", "The result is one over the efficiency.", LESSON};
-static const Mistake RATE = {"samples per second",
-                             "The result is a throughput: it is to be compared with ranks * alone.", LESSON};
+static const Mistake ONE = {"samples of one rank only",
+                            "Count the samples of all ranks, ranks * batch per step, or compare both sides per rank.",
+                            LESSON};
+static const Mistake NOT_RELATIVE = {"speedup instead of efficiency",
+                                     "The result is the speedup over one rank. Divide it by the number of ranks.",
+                                     LESSON};
+static const Mistake INVERTED = {"efficiency inverted", "The result is one divided by the efficiency.", LESSON};
+static const Mistake RATE = {"throughput instead of efficiency",
+                             "The result is a number of samples per second. Divide it by ranks * alone.", LESSON};
 static const Mistake IN_INT = {
-    "more samples than an int holds",
-    "ranks * batch * steps was multiplied as int, which ends at 2147483647. Begin with a double.", LESSON};
-static const Mistake STEPS = {"another number of steps", "Five steps to warm up, and `steps` that are measured.",
+    "integer overflow", "ranks * batch * steps was computed as int, which ends at 2,147,483,647. Start with a double.",
+    LESSON};
+static const Mistake STEPS = {"wrong number of steps", "Make five warm-up steps and then `steps` measured ones.",
                               LESSON};
 static const Mistake NOTHING = {"nothing measured", "No step was made.", LESSON};
 
@@ -52,7 +48,7 @@ static void ask(Case *c, bool others_slower, int64_t ranks, int64_t steps) {
   const int64_t batch = ranks > 8 ? draw_int(c, 9000, 9999) : draw_int(c, 16, 64);
   give_array(c, "costs", costs, (Give){0});
   give_number(c, "ranks", (double)ranks);
-  give_number(c, "batch", (double)batch); // with many ranks more samples than an int holds
+  give_number(c, "batch", (double)batch); // with many ranks, more samples than an int can hold
   give_number(c, "steps", (double)steps);
   give_number(c, "alone", (double)batch / draw_real(c, 0.008, 0.0095));
   give_number(c, "clock", draw_real(c, 100, 1000));
@@ -68,7 +64,7 @@ static void ask_another(Case *c) {
 static void ask_many(Case *c) {
   ask(c, true, draw_int(c, 40000, 50000), draw_int(c, 8, 20));
 }
-static void ask_few(Case *c) { // fewer than there are to warm up
+static void ask_few(Case *c) { // fewer than the warm-up has
   ask(c, false, draw_int(c, 2, 8), draw_int(c, 1, WARM_UP - 1));
 }
 
@@ -122,15 +118,17 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "16_3_scaling_efficiency",
     .title = "Scaling efficiency",
-    .after_pass = "Efficiency compares the slowest rank's time, after a barrier, with one device's.",
+    .after_pass = "Scaling efficiency compares the throughput, by the slowest rank after a warm-up and a barrier, with "
+                  "perfect scaling.",
     .kind = "write",
     .chapter = 16,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .lesson = LESSON,
     .hints = {"In this order: five steps, the barrier, the clock, `steps` steps, the clock.",
-              "slowest(now() - begin) is the time of the rank that took longest, in every rank.",
-              "Together the ranks had ranks * batch * steps samples in that time; ranks * alone would be perfect."},
+              "slowest(now() - begin) returns the time of the slowest rank, in every rank.",
+              "Together the ranks process ranks * batch * steps samples in that time; ranks * alone would be perfect "
+              "scaling."},
     .functions = {"scaling_efficiency"},
     .tests = {{"this rank is the slowest", ask_slowest, .judge = judge},
               {"another rank is the slowest", ask_another, .judge = judge},

@@ -1,4 +1,4 @@
-// mistake: more samples than an int holds
+// mistake: integer overflow
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

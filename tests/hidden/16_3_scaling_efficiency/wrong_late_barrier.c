@@ -1,4 +1,4 @@
-// mistake: waiting for a late rank on the clock
+// mistake: no barrier before the clock
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

@@ -1,4 +1,4 @@
-// mistake: one rank's samples
+// mistake: samples of one rank only
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

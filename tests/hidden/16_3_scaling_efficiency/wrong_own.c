@@ -1,4 +1,4 @@
-// mistake: this rank's own time
+// mistake: own time instead of the slowest rank's
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

@@ -1,4 +1,4 @@
-// mistake: a rate in place of seconds
+// mistake: rate instead of seconds
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

@@ -1,4 +1,4 @@
-// mistake: another number of steps
+// mistake: wrong number of steps
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

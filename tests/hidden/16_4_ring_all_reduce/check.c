@@ -6,52 +6,42 @@
 
 #define LESSON "docs/16_distributed.md#what-is-sent"
 
-static const Mistake NOTHING = {"nothing summed", "The data are what they were: each rank has its own numbers still.",
+static const Mistake NOTHING = {"nothing summed", "The data are unchanged: each rank still has its own numbers.",
                                 LESSON};
-static const Mistake STUCK = {
-    "all wait to receive",
-    "Every rank waits for a message that nobody has sent. Send first, then receive: a send does "
-    "not wait.",
-    "docs/16_distributed.md#what-goes-wrong"};
-static const Mistake SIZES = {
-    "a message of another size",
-    "A rank asked for another number of numbers than the message had. Parts differ by one where "
-    "the numbers do not divide evenly, and both ends have to mean the same part.",
-    LESSON};
+static const Mistake STUCK = {"deadlock: all ranks receive first",
+                              "Every rank waits for a message that no rank has sent. Send first, then receive.",
+                              "docs/16_distributed.md#what-goes-wrong"};
+static const Mistake SIZES = {"mismatched message size",
+                              "A rank asked for another number of numbers than the message has. Both ends must mean "
+                              "the same part; the sizes of the parts may differ.",
+                              LESSON};
 static const Mistake HALF = {
-    "summed, and not passed on",
-    "Each rank has one part that is done, and the rest is not: the finished parts have to go around, "
-    "too.",
-    LESSON};
-static const Mistake ADDED = {
-    "added where it was to be replaced",
-    "In the second half the parts are done. What arrives takes the place of what was there; it "
-    "is not added to it.",
-    LESSON};
-static const Mistake REST = {"the rest left out",
-                             "The numbers are no multiple of the ranks, and those that are left over were not summed.",
+    "no all-gather phase", "Each rank has one finished part. Pass the finished parts around the ring as well.", LESSON};
+static const Mistake ADDED = {"added in the all-gather phase",
+                              "In the second half the parts are finished. Replace the old numbers, do not add to them.",
+                              LESSON};
+static const Mistake REST = {"remainder left out",
+                             "count may not be a multiple of the number of ranks. Sum the remaining numbers as well.",
                              LESSON};
-static const Mistake AVERAGE = {"the mean instead of the sum", "The sums were divided by the number of ranks.", LESSON};
-static const Mistake WHOLE = {
-    "all the data to everybody",
-    "Whole data went around, which are n - 1 times as much as there are: cut them in n parts, each of which goes "
-    "around twice. Then no rank sends more than 2 (n - 1) / n of its data.",
-    LESSON};
+static const Mistake AVERAGE = {"mean instead of sum", "The sums were divided by the number of ranks.", LESSON};
+static const Mistake WHOLE = {"whole data sent around",
+                              "Sending whole arrays costs n - 1 times the data. Send one of n parts per step: twice "
+                              "around the ring is 2 (n - 1) / n of the data.",
+                              LESSON};
 static const Mistake PIECES = {
-    "too many messages", "Each message costs a latency: one for each step of the ring, 2 (n - 1) in all.", LESSON};
-static const Mistake BESIDE = {"wrote beside the data", "Numbers before or behind `data` have changed.", LESSON};
-static const Mistake RAISED = {"an error", "A rank raised an error.", LESSON};
-
-static const Mistake SHARED = {"memory shared by the ranks",
-                               "All ranks call the function at once. What is static is there once for all of them; "
-                               "numbers that arrive need memory of each "
-                               "call's own.",
-                               LESSON};
-static const Mistake UNEQUAL_PARTS = {
-    "parts of unequal size",
-    "A step takes as long as its largest message. Parts differ by one number at most: "
-    "i * count / ranks is where part i begins.",
+    "too many messages", "Every message costs a latency. One per step of the ring is enough, 2 (ranks - 1) in all.",
     LESSON};
+static const Mistake BESIDE = {"out-of-bounds write", "Numbers before or after `data` have changed.", LESSON};
+static const Mistake RAISED = {"an error was raised", "A rank raised an error.", LESSON};
+
+static const Mistake SHARED = {
+    "static buffer shared by threads",
+    "All ranks call the function at the same time. A static buffer exists once for all of them; allocate one per call.",
+    LESSON};
+static const Mistake UNEQUAL_PARTS = {"parts of unequal size",
+                                      "A step takes as long as its largest message. With i * count / ranks as the "
+                                      "start of part i, parts differ by one number at most.",
+                                      LESSON};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -68,7 +58,7 @@ static void ask_uneven(Case *c) {
   int64_t ranks = draw_int(c, 3, 5);
   ask(c, ranks, ranks * draw_int(c, 20, 40) + draw_int(c, 1, ranks - 1));
 }
-static void ask_one_over(Case *c) { // parts of the larger size for all would leave the last one too little
+static void ask_one_over(Case *c) { // if all parts had the larger size, the last one would be too small
   int64_t ranks = draw_int(c, 4, 6);
   ask(c, ranks, ranks * draw_int(c, 20, 40) + 1);
 }
@@ -76,7 +66,6 @@ static void ask_many(Case *c) {
   int64_t ranks = draw_int(c, 6, 8);
   ask(c, ranks, ranks * draw_int(c, 3001, 4001) + draw_int(c, 3, ranks - 1));
 }
-// Parts longer than somebody may have made room for.
 static void ask_most(Case *c) {
   ask(c, 2, (1 << 20) - draw_int(c, 0, 99));
 }
@@ -102,7 +91,7 @@ static int64_t begin_of(int64_t part, int64_t count, int64_t ranks) {
   return part * count / ranks;
 }
 
-// What comes of adding in the second half, too.
+// The result of adding in the second half as well.
 static Array *added(Case *c, const Array *data) {
   const int64_t n = data->shape.size[0], count = data->shape.size[1];
   Array *now = new_array(c, FY_FLOAT32, data->shape), *before = new_array(c, FY_FLOAT32, data->shape);
@@ -144,7 +133,7 @@ static void suspects(Case *c, const Array *data, const Array *after) {
   suspect_that(c, rest_wrong > 0 && others_wrong == 0 && count > n, &REST);
   suspect_array(c, "data after", means(c, data), &AVERAGE);
   suspect_array(c, "data after", added(c, data), &ADDED);
-  // Each rank has a part of its own that is done: all of them together are the data once.
+  // Each rank has a finished part: all of them together are the data once.
   suspect_that(c, n > 1 && right == count && (count < n || with_some == n), &HALF);
 }
 
@@ -173,14 +162,11 @@ static void judge(Case *c) {
     most_sent = sent->i64[r] > most_sent ? sent->i64[r] : most_sent;
     most_messages = messages->i64[r] > most_messages ? messages->i64[r] : most_messages;
   }
-  // Whole data went around where a message, or all of a rank's together, had as much; else a step too many was made.
+  // Whole arrays were sent where a message, or all messages of a rank together, had as many numbers.
   const bool whole = count >= n && (got_count(c, "largest") >= count || (n > 2 && most_sent >= (n - 1) * count));
-  expect_at_most(c, "numbers sent by a rank", most_sent, 2 * (n - 1) * ((count + n - 1) / n),
-                 whole                         ? &WHOLE
-                 : most_messages > 2 * (n - 1) ? &PIECES
-                                               : NULL);
-  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n,
-                 whole ? &WHOLE : &UNEQUAL_PARTS);
+  if (!expect_at_most(c, "numbers sent by a rank", most_sent, 2 * count + 2 * n, whole ? &WHOLE : NULL))
+    return;
+  expect_at_most(c, "numbers in a message", got_count(c, "largest"), (count + n - 1) / n, &UNEQUAL_PARTS);
   if (expect_at_most(c, "messages sent by a rank", most_messages, 2 * (n - 1), &PIECES))
     expect_at_least(c, "numbers in the smallest message", got_count(c, "smallest"), count / n, &UNEQUAL_PARTS);
 }
@@ -188,17 +174,18 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "16_4_ring_all_reduce",
     .title = "Ring all-reduce",
-    .after_pass = "In a ring each rank sends about twice its data, however many ranks there are.",
+    .after_pass = "A ring all-reduce is a reduce-scatter followed by an all-gather: each rank sends about twice its "
+                  "data, however many ranks there are.",
     .kind = "write",
     .chapter = 16,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON,
-    .hints = {"Part i begins at i * count / ranks, and ends where part i + 1 begins.",
-              "First half: in step s a rank sends part rank - s and receives part rank - s - 1, which it adds to its "
-              "own (all "
-              "modulo the number of ranks). After ranks - 1 steps part rank + 1 is done.",
-              "Second half: it sends the part that came last, and what arrives takes the place of its own."},
+    .stars = {{"at most 2 (ranks - 1) messages per rank, of equal size (+- 1)", {&PIECES, &UNEQUAL_PARTS}}},
+    .hints = {"Part i starts at i * count / ranks, and ends where part i + 1 starts.",
+              "First half: in step s, send part rank - s and receive part rank - s - 1, which you add to your own (all "
+              "modulo ranks). After ranks - 1 steps part rank + 1 is finished.",
+              "Second half: send the part that arrived last; what you receive replaces your own numbers."},
     .functions = {"ring_all_reduce"},
     .tests = {{"two ranks", ask_two, .judge = judge},
               {"four ranks", ask_four, .judge = judge},

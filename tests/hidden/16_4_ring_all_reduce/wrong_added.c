@@ -1,4 +1,4 @@
-// mistake: added where it was to be replaced
+// mistake: added in the all-gather phase
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

@@ -1,4 +1,4 @@
-// mistake: wrote beside the data
+// mistake: out-of-bounds write
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

@@ -1,4 +1,4 @@
-// mistake: the mean instead of the sum
+// mistake: mean instead of sum
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

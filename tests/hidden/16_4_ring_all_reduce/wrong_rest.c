@@ -1,4 +1,4 @@
-// mistake: the rest left out
+// mistake: remainder left out
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part) * (count / ranks))

@@ -1,4 +1,4 @@
-// mistake: a message of another size
+// mistake: mismatched message size
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

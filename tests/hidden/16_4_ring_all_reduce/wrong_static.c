@@ -1,4 +1,4 @@
-// mistake: memory shared by the ranks
+// mistake: static buffer shared by threads
 #include "ferry.h"
 #include <stdlib.h>
 

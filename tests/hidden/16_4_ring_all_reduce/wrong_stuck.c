@@ -1,4 +1,4 @@
-// mistake: all wait to receive
+// mistake: deadlock: all ranks receive first
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

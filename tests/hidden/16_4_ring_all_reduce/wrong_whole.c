@@ -1,4 +1,4 @@
-// mistake: all the data to everybody
+// mistake: whole data sent around
 #include "ferry.h"
 #include <stdlib.h>
 

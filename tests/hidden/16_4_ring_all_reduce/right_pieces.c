@@ -1,4 +1,4 @@
-// mistake: too many messages
+// missing star: too many messages
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

@@ -1,4 +1,4 @@
-// mistake: parts of unequal size
+// missing star: parts of unequal size
 #include "ferry.h"
 #include <stdlib.h>
 
