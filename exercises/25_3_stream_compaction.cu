@@ -1,37 +1,28 @@
-// Exercise 25.3: what is above a bound, close together                              (chapter 25, docs/25_scan.md)
+// Exercise 25.3: Stream compaction                    lesson 25 · hard · 60 min
 //
-// Write keep_on_device and its kernels:
-//
-//   out[0 .. *count-1] = those x[i] that are > bound, in the order in which they stand in x
-//
-//   PyTorch:  out = x[x > bound]
-//
-// Given, in device memory: x (float32, n of them; n may be 0, and is at most 100000), out (float32, n of them), count
-// (one int) and room (space for 2048 ints, to be used or not). *count is to be written, whatever n is. The bound is no
-// NaN, and a NaN is above no bound. What lies in out from *count on stays as it is.
-// An element's place is the number of elements kept before it, which is a scan: of 1 for what is kept and 0 for the
-// rest. Each block counts its own; the counts are scanned; then each block scans its flags and writes. Drawing places
-// by atomicAdd is shorter, and gives another order at every run.
-// Counted: launches of kernels (at most 4), copies to the host (none), and by the inspector atomic operations on global
-// memory (none), races and accesses out of bounds.
-//
-// In the library there is no compaction yet. CUB's DeviceSelect is NVIDIA's.
+// Task      Keep the elements that are greater than a bound, close together and
+//           in their order, as out = x[x > bound] does (stream compaction):
+//               out[0 .. *count-1] = the x[i] > bound, in the order of x
+// Example   x = 5 1 7 3 6, bound = 4   ->   out = 5 7 6, count = 3
+// Write     keep_on_device and the kernels that it launches.
+// Inputs    x, out    device arrays of n floats; x may contain NaN, which is
+//                     never greater
+//           n         0 to 100,000
+//           count     1 int on the device, to be written for n = 0 as well
+//           bound     any number but NaN
+//           scratch   device array of 2048 ints, yours to use
+// Required  - correct for every n and in the order of x, whatever order the
+//             threads and blocks run in; nothing written after out[*count-1]
+//           - no copy to the host, no data races, no out-of-bounds accesses
+// Stars     ** at most 4 launches
+//           *** no serial kernel: at least 20 % active lanes in each
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
 
 __global__ void count_kept(int *counts, const float *x, float bound, int n) {
-  (void)counts; // one for each block
-  (void)x;
-  (void)bound;
-  (void)n;
+  // counts[blockIdx.x] = ...
 }
 
-extern "C" void keep_on_device(float *out, int *count, const float *x, int *room, float bound, int n) {
-  (void)out;
-  (void)count;
-  (void)x;
-  (void)room;
-  (void)bound;
-  (void)n;
+extern "C" void keep_on_device(float *out, int *count, const float *x, int *scratch, float bound, int n) {
 }

@@ -1,43 +1,43 @@
-// Exercise 25.3: what is above a bound, close together                              (chapter 25, docs/25_scan.md)
+// Exercise 25.3: Stream compaction                    lesson 25 · hard · 60 min
 //
-// Write keep_on_device and its kernels:
-//
-//   out[0 .. *count-1] = those x[i] that are > bound, in the order in which they stand in x
-//
-//   PyTorch:  out = x[x > bound]
-//
-// Given, in device memory: x (float32, n of them; n may be 0, and is at most 100000), out (float32, n of them), count
-// (one int) and room (space for 2048 ints, to be used or not). *count is to be written, whatever n is. The bound is no
-// NaN, and a NaN is above no bound. What lies in out from *count on stays as it is.
-// An element's place is the number of elements kept before it, which is a scan: of 1 for what is kept and 0 for the
-// rest. Each block counts its own; the counts are scanned; then each block scans its flags and writes. Drawing places
-// by atomicAdd is shorter, and gives another order at every run.
-// Counted: launches of kernels (at most 4), copies to the host (none), and by the inspector atomic operations on global
-// memory (none), races and accesses out of bounds.
-//
-// In the library there is no compaction yet. CUB's DeviceSelect is NVIDIA's.
+// Task      Keep the elements that are greater than a bound, close together and
+//           in their order, as out = x[x > bound] does (stream compaction):
+//               out[0 .. *count-1] = the x[i] > bound, in the order of x
+// Example   x = 5 1 7 3 6, bound = 4   ->   out = 5 7 6, count = 3
+// Write     keep_on_device and the kernels that it launches.
+// Inputs    x, out    device arrays of n floats; x may contain NaN, which is
+//                     never greater
+//           n         0 to 100,000
+//           count     1 int on the device, to be written for n = 0 as well
+//           bound     any number but NaN
+//           scratch   device array of 2048 ints, yours to use
+// Required  - correct for every n and in the order of x, whatever order the
+//             threads and blocks run in; nothing written after out[*count-1]
+//           - no copy to the host, no data races, no out-of-bounds accesses
+// Stars     ** at most 4 launches
+//           *** no serial kernel: at least 20 % active lanes in each
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
 
 // [answer]
-// The inclusive scan of a block's numbers; *all becomes the sum of all of them.
-static __device__ int block_scan(int x, int *all) {
-  __shared__ int of_warp[THREADS / WARP];
+// Inclusive scan of one value per thread; *total becomes the sum of the block.
+static __device__ int block_scan(int x, int *total) {
+  __shared__ int warp_totals[THREADS / WARP];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = 0;
-  for (int apart = 1; apart < WARP; apart *= 2) {
-    int other = __shfl_up_sync(0xffffffffu, x, apart);
-    x += lane >= apart ? other : 0;
+  for (int stride = 1; stride < WARP; stride *= 2) {
+    int other = __shfl_up_sync(0xffffffffu, x, stride);
+    x += lane >= stride ? other : 0;
   }
   if (lane == WARP - 1)
-    of_warp[warp] = x;
+    warp_totals[warp] = x;
   __syncthreads();
-  *all = 0;
+  *total = 0;
   for (int w = 0; w < THREADS / WARP; w++) {
-    before += w < warp ? of_warp[w] : 0;
-    *all += of_warp[w];
+    before += w < warp ? warp_totals[w] : 0;
+    *total += warp_totals[w];
   }
-  __syncthreads(); // all have read what the next call writes
+  __syncthreads(); // every thread has read what the next call overwrites
   return x + before;
 }
 
@@ -48,48 +48,39 @@ __global__ void count_kept(int *counts, const float *x, float bound, int n) {
     counts[blockIdx.x] = kept;
 }
 
-// What stands before each block, in place of its count; *count becomes the sum of all.
+// Replaces the count of each block by its exclusive prefix sum; *count becomes the sum of all.
 __global__ void scan_counts(int *counts, int *count, int blocks) {
-  int before = 0, all;
+  int carry = 0, total;
   for (int first = 0; first < blocks; first += THREADS) {
-    int b = first + threadIdx.x, own = b < blocks ? counts[b] : 0, sum = block_scan(own, &all);
+    int b = first + threadIdx.x, own = b < blocks ? counts[b] : 0, sum = block_scan(own, &total);
     if (b < blocks)
-      counts[b] = before + sum - own;
-    before += all;
+      counts[b] = carry + sum - own;
+    carry += total;
   }
   if (threadIdx.x == 0)
-    *count = before;
+    *count = carry;
 }
 
-__global__ void write_kept(float *out, const int *before, const float *x, float bound, int n) {
-  int i = blockIdx.x * THREADS + threadIdx.x, flag = i < n && x[i] > bound, all;
-  int place = before[blockIdx.x] + block_scan(flag, &all) - flag;
+__global__ void write_kept(float *out, const int *offsets, const float *x, float bound, int n) {
+  int i = blockIdx.x * THREADS + threadIdx.x, flag = i < n && x[i] > bound, total;
+  int index = offsets[blockIdx.x] + block_scan(flag, &total) - flag;
   if (flag)
-    out[place] = x[i];
+    out[index] = x[i];
 }
 // [stub]
 //| __global__ void count_kept(int *counts, const float *x, float bound, int n) {
-//|   (void)counts; // one for each block
-//|   (void)x;
-//|   (void)bound;
-//|   (void)n;
+//|   // counts[blockIdx.x] = ...
 //| }
 // [end]
 
-extern "C" void keep_on_device(float *out, int *count, const float *x, int *room, float bound, int n) {
+extern "C" void keep_on_device(float *out, int *count, const float *x, int *scratch, float bound, int n) {
   // [answer]
   int blocks = (n + THREADS - 1) / THREADS;
   if (blocks > 0)
-    count_kept<<<blocks, THREADS>>>(room, x, bound, n);
-  scan_counts<<<1, THREADS>>>(room, count, blocks);
+    count_kept<<<blocks, THREADS>>>(scratch, x, bound, n);
+  scan_counts<<<1, THREADS>>>(scratch, count, blocks);
   if (blocks > 0)
-    write_kept<<<blocks, THREADS>>>(out, room, x, bound, n);
+    write_kept<<<blocks, THREADS>>>(out, scratch, x, bound, n);
   // [stub]
-  //| (void)out;
-  //| (void)count;
-  //| (void)x;
-  //| (void)room;
-  //| (void)bound;
-  //| (void)n;
   // [end]
 }

@@ -1,22 +1,20 @@
-// Exercise 25.4: runs of equal elements                                             (chapter 25, docs/25_scan.md)
+// Exercise 25.4: Run-length encoding                  lesson 25 · hard · 60 min
 //
-// Write runs_on_device and its kernels:
-//
-//   x = 7 7 7 2 5 5 7   ->   values = 7 2 5 7,  lengths = 3 1 2 1,  *count = 4
-//
-//   PyTorch:  values, lengths = torch.unique_consecutive(x, return_counts=True)
-//
-// Given, in device memory: x (int, n of them; n may be 0, and is at most 100000), values and lengths (int, n of them
-// each), count (one int) and room (space for n + 2048 ints, to be used or not). *count is to be written, whatever n is;
-// what lies in values and lengths from *count on stays as it is.
-// A run's first element, its head, differs from the one before it, or has none before it. Where the heads are is a
-// compaction: flags, a scan, and the heads' places written close together. A run ends where the next one begins, and
-// the last one at n. How many runs there are is known on the device alone: a kernel with a thread for each element
-// reads *count, and the rest of its threads have nothing to do; so nobody waits for a copy to the host.
-// Counted: launches of kernels (at most 5; a fill by cudaMemsetAsync is none), copies to the host and waits of the host
-// (none), and by the inspector atomic operations on global memory (none), races and accesses out of bounds.
-//
-// In the library there are no runs yet. CUB's DeviceRunLengthEncode is NVIDIA's.
+// Task      Find the runs of equal elements (run-length encoding), as
+//           torch.unique_consecutive(x, return_counts=True) does.
+// Example   x = 7 7 7 2 5 5 7
+//           ->   values = 7 2 5 7,  lengths = 3 1 2 1,  count = 4
+// Write     runs_on_device and the kernels that it launches.
+// Inputs    x         device array of n ints
+//           n         0 to 100,000
+//           values, lengths   device arrays of n ints
+//           count     1 int on the device, to be written for n = 0 as well
+//           scratch   device array of n + 2048 ints, yours to use
+// Required  - correct for every n and in the order of x; nothing written from
+//             values[*count] and lengths[*count] on
+//           - computed by kernels, without races or out-of-bounds accesses
+// Stars     ** at most 5 launches, no copy to the host, no host sync
+//           *** no serial kernel: at least 20 % active lanes in each
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
@@ -26,23 +24,23 @@ static __device__ int is_head(const int *x, int i, int n) {
   return i < n && (i == 0 || x[i] != x[i - 1]);
 }
 
-// The inclusive scan of a block's numbers; *all becomes the sum of all of them.
-static __device__ int block_scan(int x, int *all) {
-  __shared__ int of_warp[THREADS / WARP];
+// Inclusive scan of one value per thread; *total becomes the sum of the block.
+static __device__ int block_scan(int x, int *total) {
+  __shared__ int warp_totals[THREADS / WARP];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = 0;
-  for (int apart = 1; apart < WARP; apart *= 2) {
-    int other = __shfl_up_sync(0xffffffffu, x, apart);
-    x += lane >= apart ? other : 0;
+  for (int stride = 1; stride < WARP; stride *= 2) {
+    int other = __shfl_up_sync(0xffffffffu, x, stride);
+    x += lane >= stride ? other : 0;
   }
   if (lane == WARP - 1)
-    of_warp[warp] = x;
+    warp_totals[warp] = x;
   __syncthreads();
-  *all = 0;
+  *total = 0;
   for (int w = 0; w < THREADS / WARP; w++) {
-    before += w < warp ? of_warp[w] : 0;
-    *all += of_warp[w];
+    before += w < warp ? warp_totals[w] : 0;
+    *total += warp_totals[w];
   }
-  __syncthreads(); // all have read what the next call writes
+  __syncthreads(); // every thread has read what the next call overwrites
   return x + before;
 }
 
@@ -52,22 +50,22 @@ __global__ void count_heads(int *counts, const int *x, int n) {
     counts[blockIdx.x] = heads;
 }
 
-// What stands before each block, in place of its count; *count becomes the sum of all.
+// Replaces the count of each block by its exclusive prefix sum; *count becomes the sum of all.
 __global__ void scan_counts(int *counts, int *count, int blocks) {
-  int before = 0, all;
+  int carry = 0, total;
   for (int first = 0; first < blocks; first += THREADS) {
-    int b = first + threadIdx.x, own = b < blocks ? counts[b] : 0, sum = block_scan(own, &all);
+    int b = first + threadIdx.x, own = b < blocks ? counts[b] : 0, sum = block_scan(own, &total);
     if (b < blocks)
-      counts[b] = before + sum - own;
-    before += all;
+      counts[b] = carry + sum - own;
+    carry += total;
   }
   if (threadIdx.x == 0)
-    *count = before;
+    *count = carry;
 }
 
-__global__ void write_heads(int *starts, const int *before, const int *x, int n) {
-  int i = blockIdx.x * THREADS + threadIdx.x, flag = is_head(x, i, n), all;
-  int run = before[blockIdx.x] + block_scan(flag, &all) - flag;
+__global__ void write_heads(int *starts, const int *offsets, const int *x, int n) {
+  int i = blockIdx.x * THREADS + threadIdx.x, flag = is_head(x, i, n), total;
+  int run = offsets[blockIdx.x] + block_scan(flag, &total) - flag;
   if (flag)
     starts[run] = i;
 }
@@ -82,16 +80,14 @@ __global__ void write_runs(int *values, int *lengths, const int *count, const in
 }
 // [stub]
 //| __global__ void count_heads(int *counts, const int *x, int n) {
-//|   (void)counts; // one for each block
-//|   (void)x;
-//|   (void)n;
+//|   // counts[blockIdx.x] = ...
 //| }
 // [end]
 
-extern "C" void runs_on_device(int *values, int *lengths, int *count, const int *x, int *room, int n) {
+extern "C" void runs_on_device(int *values, int *lengths, int *count, const int *x, int *scratch, int n) {
   // [answer]
   int blocks = (n + THREADS - 1) / THREADS;
-  int *counts = room, *starts = room + 2048;
+  int *counts = scratch, *starts = scratch + 2048;
   if (blocks > 0)
     count_heads<<<blocks, THREADS>>>(counts, x, n);
   scan_counts<<<1, THREADS>>>(counts, count, blocks);
@@ -100,11 +96,5 @@ extern "C" void runs_on_device(int *values, int *lengths, int *count, const int 
   write_heads<<<blocks, THREADS>>>(starts, counts, x, n);
   write_runs<<<blocks, THREADS>>>(values, lengths, count, starts, x, n);
   // [stub]
-  //| (void)values;
-  //| (void)lengths;
-  //| (void)count;
-  //| (void)x;
-  //| (void)room;
-  //| (void)n;
   // [end]
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 25.3: stream compaction in order. The numbers are few different ones, some of them the bound itself.
+// Exercise 25.3: stream compaction in order. There are few different numbers, and some equal the bound.
 #include "exercise.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,63 +7,52 @@
 
 #define LESSON "docs/25_scan.md"
 
-static const Mistake ORDER = {
-    "not in their order",
-    "The right elements are there, in another order. Places that are drawn by an atomic operation come in "
-    "the order in which threads draw; a scan gives each element its own.",
-    LESSON "#compaction"};
-static const Mistake EQUAL = {"what equals the bound", "Kept is what is larger than the bound, not what equals it.",
+static const Mistake ORDER = {"order not preserved",
+                              "The right elements are there in another order: positions claimed with atomicAdd follow "
+                              "the order of the threads. A scan gives each element its own position.",
                               LESSON "#compaction"};
-static const Mistake NAN_KEPT = {"a NaN kept",
-                                 "A NaN is above no bound. x > bound is false for it, and x <= bound as well: what is "
-                                 "not below is not above for that.",
-                                 LESSON "#compaction"};
+static const Mistake EQUAL = {"elements equal to the bound kept",
+                              "Keep what is greater than the bound, not what equals it.", LESSON "#compaction"};
+static const Mistake NAN_KEPT = {
+    "NaN kept", "Both x > bound and x <= bound are false for a NaN. Keep an element if x > bound is true.",
+    LESSON "#compaction"};
 static const Mistake HOLES = {
-    "left where it was",
-    "Each kept element was written to the place that it had in x, with holes in between. Its place is the "
-    "number of elements kept before it.",
+    "elements not moved together",
+    "The elements kept their old index, with holes in between. The new index is the number of elements kept before.",
     LESSON "#compaction"};
 static const Mistake OWN_PIECE = {
-    "each block from the beginning",
-    "Every block wrote to the first places of out, over what others wrote. What stands before a block is "
-    "the sum of the counts of the blocks before it.",
+    "block offsets missing",
+    "Every block wrote to the beginning of out. Add the sum of the counts of all earlier blocks.",
     LESSON "#over-blocks"};
-static const Mistake ONE_TOO_FAR = {
-    "one place too far",
-    "The inclusive scan counts the element itself, too: its place is one less. The first element of "
-    "out was left unwritten.",
-    LESSON "#compaction"};
-static const Mistake COUNT = {"the count left out", "*count has to hold how many were kept, for n = 0 as well.",
+static const Mistake ONE_TOO_FAR = {"inclusive scan used as index",
+                                    "An inclusive scan counts the element itself: its index is one less.",
+                                    LESSON "#compaction"};
+static const Mistake COUNT = {"count not written", "*count must hold the number of elements kept, for n = 0 as well.",
                               LESSON "#compaction"};
-static const Mistake WRITTEN_BEHIND = {"written behind the last one kept", "out is not to be touched from *count on.",
+static const Mistake WRITTEN_BEHIND = {"written after the last kept element", "Leave out unchanged from *count on.",
                                        LESSON "#compaction"};
 static const Mistake BEYOND = {
-    "threads beyond n",
-    "In the last block there are more threads than elements: they read x behind its end. They bring a 0.",
+    "missing bounds check",
+    "The last block has more threads than elements. Threads past the end must not read x; they bring a 0.",
     LESSON "#over-blocks"};
-static const Mistake NO_BARRIER = {"a barrier is missing",
-                                   "Threads of a block read in shared memory what others write at the same time.",
-                                   LESSON "#a-scan-within-a-block"};
-static const Mistake DIVERGENT = {
-    "a barrier that some threads do not reach",
-    "Threads beyond n, or threads that keep nothing, returned before a barrier or a shuffle, or skipped "
-    "it in a branch. They must reach it, with a 0.",
+static const Mistake NO_BARRIER = {
+    "missing barrier", "Threads of a block read in shared memory what other threads write at the same time.",
     LESSON "#a-scan-within-a-block"};
-static const Mistake ATOMICS = {
-    "places drawn by atomic operations",
-    "The order came out right this time; which thread draws first is not for the program to say. A scan "
-    "gives each element its place.",
-    LESSON "#compaction"};
-static const Mistake ALONE = {"one thread does it all",
-                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.",
+static const Mistake DIVERGENT = {"divergent barrier",
+                                  "Threads past the end, or threads that keep nothing, skipped a barrier or a shuffle. "
+                                  "All threads must reach it, with a 0.",
+                                  LESSON "#a-scan-within-a-block"};
+
+static const Mistake ALONE = {"serial kernel",
+                              "One thread does the work of a kernel, and the other lanes of its warp are idle.",
                               LESSON "#compaction"};
-static const Mistake FIRST_PIECES = {"the later pieces left out",
-                                     "*count is that of the first pieces alone, as many as the scan of the counts has "
-                                     "places. A thread of it takes several counts where there are more.",
+static const Mistake FIRST_PIECES = {"more blocks than threads",
+                                     "*count is that of the first blocks only: there may be more counts than one block "
+                                     "has threads. Scan them in rounds.",
                                      LESSON "#over-blocks"};
-static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
+static const Mistake EMPTY_GRID = {"empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
-static const Mistake LAUNCHES = {"a launch for every piece", "Three launches do: counts, their scan, and the writing.",
+static const Mistake LAUNCHES = {"too many launches", "Three launches are enough: count, scan the counts, write.",
                                  "docs/25_scan.md#compaction"};
 
 static void ask(Case *c, int64_t n, double bound) {
@@ -101,7 +90,7 @@ static void ask_none(Case *c) {
   ask(c, 0, 0);
 }
 
-// What is kept, and NaN behind it; of what equals the bound too, or with gaps in between.
+// The elements kept, followed by NaN; with those that equal the bound, or with holes in between.
 static Array *kept(Case *c, bool equal, bool holes, int64_t *count) {
   const Array *x = given(c, "x");
   float bound = (float)given_number(c, "bound");
@@ -126,7 +115,7 @@ static bool came_back(const Case *c, const Array *a) {
   return out != NULL;
 }
 
-// Are the NaNs of x kept, too, each in its place?
+// Are the NaNs of x kept as well, each at its index?
 static bool nan_kept(Case *c) {
   const Array *x = given(c, "x"), *out = got_shaped(c, "out", x->shape), *count = got(c, "count");
   const float bound = (float)given_number(c, "bound");
@@ -170,7 +159,7 @@ static bool reordered(Case *c, const Array *want, int64_t count) {
   return differ;
 }
 
-// Is want there, but for one place further on?
+// Is want there, but one index further on?
 static bool shifted(const Case *c, const Array *want, int64_t count) {
   const Array *out = got_shaped(c, "out", want->shape);
   if (!out || count < 2 || count >= out->count || !array_is_filling(out, 0))
@@ -181,7 +170,7 @@ static bool shifted(const Case *c, const Array *want, int64_t count) {
   return true;
 }
 
-// As many elements in a piece are there as some block can have kept, and none behind them.
+// As many elements are there as one block can have kept, and none after them.
 static bool one_piece(const Case *c, int64_t count) {
   const Array *out = got(c, "out");
   int64_t there = 0;
@@ -193,7 +182,7 @@ static bool one_piece(const Case *c, int64_t count) {
   return out && there > 0 && there < count && there <= 1024;
 }
 
-// Is *count that of the first elements alone, as many as blocks of some size have together?
+// Is *count that of the first elements only, as many as one round of the counts covers?
 static bool first_pieces(const Case *c, int64_t count) {
   const Array *x = given(c, "x"), *got_count = got(c, "count");
   const float bound = (float)given_number(c, "bound");
@@ -214,7 +203,7 @@ static bool touched_behind(const Case *c, int64_t count) {
   return false;
 }
 
-// All that is kept is there, and something behind it was written.
+// All kept elements are there, and something after them was written.
 static bool right_but_behind(const Case *c, const Array *want, int64_t count) {
   const Array *out = got_shaped(c, "out", want->shape);
   for (int64_t i = 0; out && i < count; i++)
@@ -246,7 +235,7 @@ static void suspect_mistakes(Case *c, const Array *want, int64_t count) {
   suspect_finding(c, "race-warp", &NO_BARRIER);
 }
 
-// The kept elements in order, and nothing but NaN behind them: what nobody wrote is no mistake here, as it would be to expect_array.
+// The kept elements in order, followed by NaN only: unwritten elements are right here, which expect_array would refuse.
 static bool expect_kept(Case *c, const Array *want, int64_t count) {
   const Array *out = got_shaped(c, "out", want->shape);
   if (!expect_that(c, out != NULL, NULL, "out did not come back") ||
@@ -257,7 +246,7 @@ static bool expect_kept(Case *c, const Array *want, int64_t count) {
     if (a != b && !(isnan(a) && isnan(b)))
       return expect_that(c, false, NULL,
                          i < count ? "out[%lld]: expected %g, got %g"
-                                   : "out[%lld], behind the kept ones: expected %g (as it was), got %g",
+                                   : "out[%lld], after the kept elements: expected %g (as it was), got %g",
                          (long long)i, (double)b, (double)a);
   }
   return true;
@@ -275,29 +264,32 @@ static void judge(Case *c) {
     return;
   expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
   expect_no_finding(c);
-  expect_global_atomics(c, 0, &ATOMICS);
 }
 
 static void judge_lanes(Case *c) {
   judge(c);
-  expect_threads(c, 128, &ALONE);
-  expect_inspected(c, ACTIVE_LANES, (Where){.in_all = true}, 0.2, &ALONE);
+  expect_parallel(c, 0.2, &ALONE);
 }
 
 EXERCISE = {
     .id = "25_3_stream_compaction",
     .title = "Stream compaction",
-    .after_pass = "A scan of flags says where each kept element goes, in order and without atomic operations.",
+    .after_pass =
+        "Stream compaction is a scan of flags followed by a scatter: it is stable and needs no atomic operations.",
     .kind = "kernel",
     .chapter = 25,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#compaction",
+    .stars = {{"at most 4 launches", {&LAUNCHES}}, {"no serial kernel: at least 20 % active lanes in each", {&ALONE}}},
     .hints =
-        {"__syncthreads_count(flag) is a barrier, and gives every thread of the block how many brought a flag.",
-         "room[b] gets the count of block b; one block makes of it what stands before each, and writes *count.",
-         "An element's place: what stands before its block, plus the inclusive scan of the block's flags, less 1.",
-         "Threads beyond n bring the flag 0. For n = 0 only the second of the three launches is left, and writes 0."},
+        {"The new index of an element is the number of elements kept before it: a scan of flags, 1 for what is kept.",
+         "__syncthreads_count(flag) is a barrier, and returns to every thread how many threads of the block have the "
+         "flag set.",
+         "scratch[b] gets the count of block b. One block replaces the counts by their exclusive prefix sums and "
+         "writes *count.",
+         "Index = offset of the block + inclusive scan of the flags of the block - 1. Threads past the end have the "
+         "flag 0. For n = 0 only the second of the three launches remains."},
     .functions = {"keep_on_device"},
     .tests = {{.name = "whole blocks", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},

@@ -1,4 +1,4 @@
-// mistake: written behind the last one kept
+// mistake: written after the last kept element
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

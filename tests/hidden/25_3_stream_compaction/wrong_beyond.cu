@@ -1,4 +1,4 @@
-// mistake: threads beyond n
+// mistake: missing bounds check
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: the later pieces left out
+// mistake: more blocks than threads
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32, MOST = 256 };

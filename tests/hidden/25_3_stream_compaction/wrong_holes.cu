@@ -1,4 +1,4 @@
-// mistake: left where it was
+// mistake: elements not moved together
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

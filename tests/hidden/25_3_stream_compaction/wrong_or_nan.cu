@@ -1,4 +1,4 @@
-// mistake: a NaN kept
+// mistake: NaN kept
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

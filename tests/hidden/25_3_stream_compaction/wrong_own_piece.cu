@@ -1,4 +1,4 @@
-// mistake: each block from the beginning
+// mistake: block offsets missing
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

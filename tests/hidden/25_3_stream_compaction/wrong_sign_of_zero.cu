@@ -1,4 +1,4 @@
-// mistake: what equals the bound
+// mistake: elements equal to the bound kept
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: one place too far
+// mistake: inclusive scan used as index
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

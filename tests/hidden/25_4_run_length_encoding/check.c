@@ -4,68 +4,53 @@
 
 #define LESSON "docs/25_scan.md"
 
-static const Mistake CUT = {
-    "runs cut at the edge of a block",
-    "Each block's first element was taken for a head. It is one only if it differs from the element before "
-    "it, which belongs to another block.",
-    LESSON "#runs"};
-static const Mistake EDGE_HEADS = {"heads at the edge of a warp or block left out",
-                                   "A run that begins with the first thread of a warp or a block was added to the one "
-                                   "before. That thread's neighbour is in "
-                                   "another warp: a shuffle does not reach it, and gives the thread its own value.",
+static const Mistake CUT = {"runs split at block boundaries",
+                            "The first element of a block is a head only if it differs from the element before it, "
+                            "which belongs to another block.",
+                            LESSON "#runs"};
+static const Mistake EDGE_HEADS = {"heads missing at a warp or block boundary",
+                                   "The neighbor of the first thread of a warp or block is in another warp. A shuffle "
+                                   "does not reach it, and returns the own value.",
                                    LESSON "#runs"};
-static const Mistake MANY_PIECES = {"more pieces than threads",
-                                    "Blocks counted their heads, and one block with a thread for each of them added up "
-                                    "the counts. There were more blocks than it "
-                                    "has threads: let each take several, or scan the counts in turns.",
+static const Mistake MANY_PIECES = {"more blocks than threads",
+                                    "There may be more counts than one block has threads. Scan them in rounds.",
                                     LESSON "#over-blocks"};
-static const Mistake LAST = {"the length of the last run", "The last run has no next one: it ends at n.",
+static const Mistake LAST = {"wrong length of the last run", "The last run has no next one: it ends at n.",
                              LESSON "#runs"};
-static const Mistake FIRST = {"the first run left out", "Element 0 has none before it, and is a head all the same.",
+static const Mistake FIRST = {"first run missing", "Element 0 is always a head.", LESSON "#runs"};
+static const Mistake ENDS = {"start index instead of length",
+                             "The length of a run is the start of the next run minus its own start.", LESSON "#runs"};
+static const Mistake TAILS = {"value of the neighboring run", "The value of a run is that of its head, x[starts[run]].",
                               LESSON "#runs"};
-static const Mistake ENDS = {"where runs begin in place of how long they are",
-                             "lengths holds places of x. A run's length is the next run's place less its own.",
-                             LESSON "#runs"};
-static const Mistake TAILS = {"the element after each run",
-                              "values holds what comes behind a run (or before it). A run's value is that of its head.",
-                              LESSON "#runs"};
-static const Mistake ORDER = {"runs out of order",
-                              "The right runs are there, in another order: a scan gives each head its place.",
+static const Mistake ORDER = {"order not preserved",
+                              "The right runs are there in another order: a scan gives each head its own position.",
                               LESSON "#compaction"};
-static const Mistake ATOMICS = {
-    "places drawn by atomic operations",
-    "The order came out right this time; which thread draws first is not for the program to say. A scan "
-    "gives each head its place.",
-    LESSON "#compaction"};
-static const Mistake COUNT = {"the count left out", "*count has to hold how many runs there are, for n = 0 as well.",
+
+static const Mistake COUNT = {"count not written", "*count must hold the number of runs, for n = 0 as well.",
                               LESSON "#runs"};
 static const Mistake BEHIND = {
-    "written behind the last run",
-    "values and lengths are not to be touched from *count on: threads without a run write nothing.", LESSON "#runs"};
-static const Mistake BEYOND = {"an element that is not there",
-                               "A thread looked at the element before the first one, or behind the last.",
-                               LESSON "#runs"};
-static const Mistake NO_BARRIER = {"a barrier is missing",
-                                   "Threads of a block read in shared memory what others write at the same time.",
-                                   LESSON "#a-scan-within-a-block"};
-static const Mistake ALONE = {"one thread does it all",
-                              "A warp has 32 lanes, and a GPU has room for thousands of warps; one thread worked.",
-                              LESSON "#runs"};
-static const Mistake EMPTY_GRID = {"a grid of no blocks", "For n = 0 a grid of no blocks is an invalid configuration.",
+    "written after the last run",
+    "Leave values and lengths unchanged from *count on: threads without a run write nothing.", LESSON "#runs"};
+static const Mistake BEYOND = {"out-of-bounds neighbor",
+                               "A thread read the element before the first one, or after the last.", LESSON "#runs"};
+static const Mistake NO_BARRIER = {
+    "missing barrier", "Threads of a block read in shared memory what other threads write at the same time.",
+    LESSON "#a-scan-within-a-block"};
+static const Mistake ALONE = {
+    "serial kernel", "One thread does the work of a kernel, and the other lanes of its warp are idle.", LESSON "#runs"};
+static const Mistake EMPTY_GRID = {"empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration.",
                                    LESSON "#over-blocks"};
-static const Mistake ON_HOST = {
-    "the count fetched to the host",
-    "The host waited for the number of runs. A kernel with a thread for each element reads it on the "
-    "device.",
-    "docs/25_scan.md#runs"};
+static const Mistake ON_HOST = {"count copied to the host",
+                                "Launch one thread per element instead, and let the kernel read *count on the device.",
+                                "docs/25_scan.md#runs"};
 static const Mistake WAITED = {
-    "the host waits in between",
-    "What the device alone knows stays there: the next kernel reads it, and the host has all of them queued meanwhile.",
+    "host synchronization",
+    "The host waited for the device between the kernels. The next kernel can read the number of runs on the device.",
     LESSON "#runs"};
-static const Mistake LAUNCHES = {"a launch for every run", "Four launches do, however many runs there are.",
+static const Mistake LAUNCHES = {"too many launches", "Four launches are enough, however many runs there are.",
                                  "docs/25_scan.md#runs"};
 
-// Runs of 1 to `longest`; two neighbouring runs always differ.
+// Runs of 1 to `longest` elements; neighboring runs always differ.
 static void ask(Case *c, int64_t n, int64_t longest) {
   Array *x = new_array(c, FY_INT32, shape(n));
   int32_t value = (int32_t)draw_int(c, 0, 6);
@@ -105,7 +90,7 @@ static void ask_large(Case *c) {
 static void ask_one(Case *c) {
   ask(c, 1, 3);
 }
-// What a first element may be taken for that has been compared with a number in place of its own.
+// Values that a first element may be compared with by mistake.
 static void ask_beginning(Case *c, int32_t first) {
   const int32_t others[] = {INT32_MIN, INT32_MAX, -1, 0, 1};
   int64_t n = draw_odd(c, 13, 29), run = draw_int(c, 1, 3);
@@ -136,7 +121,7 @@ typedef struct Runs {
   int64_t count;
 } Runs;
 
-// The runs, with -1 behind them (memory as it was); cut where a piece ends.
+// The runs, followed by -1 (memory as it was); split at multiples of `piece`.
 static Runs runs_of(Case *c, int64_t piece) {
   const Array *x = given(c, "x");
   Runs r = {new_array(c, FY_INT32, x->shape), new_array(c, FY_INT32, x->shape), 0};
@@ -200,7 +185,7 @@ static bool touched_behind(const Case *c, const char *name, int64_t count) {
   return false;
 }
 
-// As many runs of each value, and as long all together, but not in this order.
+// As many runs of each value, but in another order.
 static bool reordered(const Case *c, Runs want) {
   const Array *values = got_shaped(c, "values", want.values->shape);
   const Array *lengths = got_shaped(c, "lengths", want.lengths->shape);
@@ -238,13 +223,13 @@ static void suspect_mistakes(Case *c, Runs want) {
     suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
   for (int64_t edge = 32; edge <= 1024; edge *= 2) // of one missing the first run may be it
     suspect_that(c, count < want.count - 1 && count == heads_inside(c, edge), &EDGE_HEADS);
-  for (int64_t threads = 32; threads <= 256; threads *= 2) // of 1024 would do for as many as there may be
+  for (int64_t threads = 32; threads <= 256; threads *= 2) // 1024 threads are enough for the largest n
     suspect_that(c, count < want.count - 1 && count == heads_before(c, threads * threads), &MANY_PIECES);
   suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);
   const bool shifted = count == want.count && want.count > 1 && same(values, want.values, 1, want.count - 1);
-  const bool moved = reordered(c, want); // which a shift is, too, where the first run's value is the last one's
+  const bool moved = reordered(c, want); // a shift is one as well, if the first and the last run have the same value
   suspect_that(c, moved && !shifted, &ORDER);
   suspect_that(c, last_is_wrong(c, want), &LAST);
   suspect_that(c, are_places(c, want), &ENDS);
@@ -254,7 +239,7 @@ static void suspect_mistakes(Case *c, Runs want) {
       &BEHIND);
 }
 
-// The runs, and nothing behind them: what nobody wrote is no mistake here, as it would be to expect_array.
+// The runs, and nothing after them: unwritten elements are right here, which expect_array would refuse.
 static bool expect_runs(Case *c, const char *name, const Array *want) {
   const Array *a = got_shaped(c, name, want->shape);
   if (!expect_that(c, a != NULL, NULL, "%s did not come back", name) ||
@@ -283,30 +268,31 @@ static void judge(Case *c) {
   expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED);
   expect_at_most(c, "launches", counts(c)->launches, 5, &LAUNCHES);
   expect_no_finding(c);
-  expect_global_atomics(c, 0, &ATOMICS);
 }
 
 static void judge_lanes(Case *c) {
   judge(c);
-  expect_threads(c, 128, &ALONE);
-  expect_inspected(c, ACTIVE_LANES, (Where){.in_all = true}, 0.2, &ALONE);
+  expect_parallel(c, 0.2, &ALONE);
 }
 
 EXERCISE = {
     .id = "25_4_run_length_encoding",
     .title = "Run-length encoding",
-    .after_pass = "Runs are a compaction of their heads: problems are built out of a scan.",
+    .after_pass =
+        "Run-length encoding is a stream compaction of the heads of the runs: many problems are built from a scan.",
     .kind = "kernel",
     .chapter = 25,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#runs",
-    .hints = {"Element i is a head if i is 0 or x[i] != x[i - 1]; a block's first thread looks at the block before.",
-              "Compaction of the heads, as in exercise 25.3, but what is written is the place i: starts[run] = i.",
-              "Then a thread for each run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run].",
-              "The last run ends at n. Launch that kernel with as many threads as there are elements; those with run "
-              ">= *count "
-              "return."},
+    .stars = {{"at most 5 launches, no copy to the host, no host sync", {&LAUNCHES, &ON_HOST, &WAITED}},
+              {"no serial kernel: at least 20 % active lanes in each", {&ALONE}}},
+    .hints =
+        {"Element i is the head of a run if i is 0 or x[i] != x[i - 1]. The first thread of a block compares with an "
+         "element of the block before.",
+         "Compact the heads, as in exercise 25.3, but store their indexes: starts[run] = i.",
+         "Then use one thread per run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run].",
+         "The last run ends at n. Launch that kernel with one thread per element; threads with run >= *count return."},
     .functions = {"runs_on_device"},
     .tests = {{.name = "short runs", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},

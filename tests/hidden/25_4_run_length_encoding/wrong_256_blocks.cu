@@ -1,4 +1,4 @@
-// mistake: more pieces than threads
+// mistake: more blocks than threads
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: the element after each run
+// mistake: value of the neighboring run
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

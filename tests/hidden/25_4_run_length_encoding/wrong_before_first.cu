@@ -1,4 +1,4 @@
-// mistake: an element that is not there
+// mistake: out-of-bounds neighbor
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: written behind the last run
+// mistake: written after the last run
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

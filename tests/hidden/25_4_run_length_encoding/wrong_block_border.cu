@@ -1,4 +1,4 @@
-// mistake: runs cut at the edge of a block
+// mistake: runs split at block boundaries
 #include <cuda_runtime.h>
 
 enum { THREADS = 384, WARP = 32, WARPS = THREADS / WARP };

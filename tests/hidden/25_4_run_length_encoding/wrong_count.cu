@@ -1,4 +1,4 @@
-// mistake: the count left out
+// mistake: count not written
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

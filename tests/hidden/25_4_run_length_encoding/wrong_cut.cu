@@ -1,4 +1,4 @@
-// mistake: runs cut at the edge of a block
+// mistake: runs split at block boundaries
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

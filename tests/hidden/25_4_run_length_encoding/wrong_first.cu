@@ -1,4 +1,4 @@
-// mistake: the first run left out
+// mistake: first run missing
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

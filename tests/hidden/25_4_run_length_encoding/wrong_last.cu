@@ -1,4 +1,4 @@
-// mistake: the length of the last run
+// mistake: wrong length of the last run
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: where runs begin in place of how long they are
+// mistake: start index instead of length
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: heads at the edge of a warp or block left out
+// mistake: heads missing at a warp or block boundary
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

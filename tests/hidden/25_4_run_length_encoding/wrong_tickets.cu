@@ -1,4 +1,4 @@
-// mistake: runs out of order
+// mistake: order not preserved
 // also: places drawn by atomic operations
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: a launch for every piece
+// missing star: too many launches
 #include <cuda_runtime.h>
 
 // A block's worth at a launch, behind what the launches before have kept.

@@ -1,4 +1,4 @@
-// mistake: one thread does it all
+// missing star: serial kernel
 #include <cuda_runtime.h>
 
 __global__ void keep(float *out, int *count, const float *x, float bound, int n) {

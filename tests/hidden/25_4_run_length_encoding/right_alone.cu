@@ -1,4 +1,4 @@
-// mistake: one thread does it all
+// missing star: serial kernel
 #include <cuda_runtime.h>
 
 __global__ void runs(int *values, int *lengths, int *count, const int *x, int n) {

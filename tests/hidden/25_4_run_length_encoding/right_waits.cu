@@ -1,4 +1,4 @@
-// mistake: the host waits in between
+// missing star: host synchronization
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP };

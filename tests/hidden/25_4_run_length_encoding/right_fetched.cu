@@ -1,4 +1,4 @@
-// mistake: the count fetched to the host
+// missing star: count copied to the host
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
