@@ -1,32 +1,25 @@
-// Exercise 10.1: which classes it knows                                             (chapter 10, docs/10_cifar10.md)
+// Exercise 10.1: Accuracy per class                lesson 10 · medium · 30 min
 //
-// One accuracy for all classes hides the class that a network never recognises. Write accuracy_per_class: of the
-// samples whose label is c, the share that the network labels c, for each class c. Without a loop over samples, and
-// without waiting for the device in the loop over batches.
-//
-//   PyTorch:  right = torch.zeros(classes, device=device); all = torch.zeros(classes, device=device)
-//             for data, target in loader:
-//                 data, target = data.to(device), target.to(device)
-//                 guess = model(data).argmax(1)
-//                 own = target.unsqueeze(1) == torch.arange(classes, device=device)      # (N, classes)
-//                 all += own.sum(0)
-//                 right += (own & (guess == target).unsqueeze(1)).sum(0)
-//             return right / all
-//
-// Given: a model on `device`, which may be the CPU, in training or in evaluation mode with all of its parts. It gives
-// each sample `classes` scores, (N, classes). Of these, no two of them equal, the largest is its label by the network;
-// they may be large (millions) or tiny (1e-12). A loader (it pins its batches) over samples (features, float32) and
-// labels (int64, 0 to classes - 1), whose last batch may be smaller; classes, 1 or more, of which some may have no
-// sample.
-// Returned: float32 (classes) on `device`, without a graph; NaN for a class without a sample.
-// Judged: the shares; that the model is evaluated in evaluation mode and left in the mode in which it came. Counted:
-// copies to the device (two for each batch), and the host's waits and copies back (none). Each call stands by itself.
+// Task      Compute the accuracy for each class (recall): of the samples with
+//           label c, the share that the model predicts as c. In PyTorch:
+//               guess = model(data).argmax(1)          # for each batch
+//               own = target.unsqueeze(1) == torch.arange(classes)
+//               all += own.sum(0)
+//               right += (own & (guess == target).unsqueeze(1)).sum(0)
+// Example   labels 0 0 1 1, predictions 0 1 1 1  ->  0.5, 1; NaN for class 2
+// Write     accuracy_per_class. It returns float32 (classes) on `device`.
+// Inputs    model     gives (N, classes) scores, no two of a sample equal: the
+//                     largest is the prediction; in training or eval mode
+//           loader    pinned batches: data float32, target int64 (N), labels 0
+//                     to classes - 1; the last batch may be smaller
+//           classes   1 or more; some may have no sample: NaN
+//           device    where the model is: a GPU or the CPU
+// Required  - evaluated in eval mode, and left in the mode that it came in
+//           - no copy back to the host in the loop over batches
+// Stars     ** no host wait for the copies to the device
+//           *** no autograd graph, two copies to the device per batch
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {
-  (void)model;
-  (void)loader;
-  (void)classes;
-  (void)device;
   return NULL;
 }

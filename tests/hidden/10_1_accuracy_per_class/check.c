@@ -5,67 +5,70 @@
 
 #define CLASSES "docs/10_cifar10.md#which-classes-it-knows"
 
-static const Mistake OVERALL = {"one share for all classes",
-                                "Each class has its own number of right ones and its own number of samples.", CLASSES};
-static const Mistake OF_ALL = {"divided by all samples",
-                               "The share is of the samples of that class: ten classes that are all known would have a "
-                               "tenth each.",
+#define EVALUATION "docs/09_training_a_classifier.md#evaluation"
+
+static const Mistake OVERALL = {
+    "overall accuracy for every class",
+    "Each class needs two counts of its own: its samples, and the correct predictions among them.", CLASSES};
+static const Mistake OF_ALL = {"divided by the number of all samples",
+                               "Divide by the number of samples of the class, not by the number of all samples.",
                                CLASSES};
-static const Mistake BY_GUESS = {"by what was guessed",
-                                 "Of the samples that were labelled c, the share that is right, is another question "
-                                 "(precision). Go by the sample's own label.",
+static const Mistake BY_GUESS = {"precision instead of recall",
+                                 "You divided by the number of predictions of the class. Group the samples by their "
+                                 "label, not by their prediction.",
                                  CLASSES};
-static const Mistake OF_BATCHES = {"the mean of the batches' shares",
-                                   "Batches have different numbers of each class. Add up both counts over all batches, "
-                                   "and divide once.",
+static const Mistake OF_BATCHES = {"mean of batch accuracies",
+                                   "Batches have different numbers of samples of a class. Add up both counts over all "
+                                   "batches, and divide once at the end.",
                                    CLASSES};
-static const Mistake LAST_BATCH = {"the last batch left out", "The last batch is smaller, and a batch all the same.",
-                                   CLASSES};
-static const Mistake NOT_A_NUMBER = {
-    "a share of nothing",
-    "Of a class without a sample nothing is known: 0 / 0, NaN. 0 would say that all were "
-    "wrong.",
-    CLASSES};
-static const Mistake COUNTS = {"a count in place of a share", "Divide by the number of the class's samples.", CLASSES};
-static const Mistake TRAINING = {"evaluated in training mode", "fy_eval(model) before the loop.",
-                                 "docs/09_training_a_classifier.md#evaluation"};
-static const Mistake MODE = {"left in another mode", "The model has to be left in the mode in which it came.",
-                             "docs/09_training_a_classifier.md#evaluation"};
-static const Mistake SQUEEZED = {
-    "the scores squeezed",
-    "With one class the scores are (N, 1). Squeezed they are (N), and the last dimension is that of the samples.",
-    CLASSES};
-static const Mistake ONE_SQUEEZED = {
-    "a batch of one sample squeezed",
-    "Of one sample, (1, classes) squeezed is (classes): the sum over dimension 0 is then one number for all classes. "
-    "Squeeze the dimension that is meant, or none.",
-    CLASSES};
-static const Mistake SQUASHED = {
-    "equal after a sigmoid or softmax",
-    "Behind a sigmoid all large scores are 1, and behind either scores that lie near each other are equal: the first "
-    "of them wins. The largest score is wanted: fy_argmax_dim of the scores themselves.",
-    CLASSES};
-static const Mistake KEPT = {"counts of an earlier call",
-                             "The function was called before, with other labels, and what was counted then is counted "
-                             "again. What is static keeps its value: begin with zeros in each call.",
-                             CLASSES};
-static const Mistake CLASSES_KEPT = {"kept from an earlier call",
-                                     "The function was called once more, with a model of more classes, and was right "
-                                     "for the number of classes of the calls before. What is static keeps its value.",
+static const Mistake LAST_BATCH = {"last batch dropped", "The last batch is smaller. Count its samples too.", CLASSES};
+static const Mistake NOT_A_NUMBER = {"0 for an empty class",
+                                     "A class without samples has no accuracy. Leave the division 0 / 0: it gives NaN.",
                                      CLASSES};
-static const Mistake GRAPH = {"a graph recorded", "Nothing is learnt here: fy_no_grad around the loop.",
-                              "docs/09_training_a_classifier.md#evaluation"};
-static const Mistake WAITS = {
-    "the host waits in the loop",
-    "Something was read from the device in the loop. Count on the device; the caller reads the "
-    "result.",
-    "docs/08_data_pipeline.md#waiting-against-prefetching"};
-static const Mistake ON_CPU = {"the result on the CPU", "The result belongs on `device`, where it is computed.",
+static const Mistake COUNTS = {"counts not divided", "Divide the correct predictions by the number of samples.",
+                               CLASSES};
+static const Mistake TRAINING = {"forward pass in training mode",
+                                 "Call fy_eval(model) before the loop. It switches the submodules as well.",
+                                 EVALUATION};
+static const Mistake MODE = {"model mode not restored",
+                             "Remember model->training, and restore it with fy_set_training_of(model, was_training). "
+                             "That switches the submodules as well.",
+                             EVALUATION};
+static const Mistake SQUEEZED = {
+    "scores squeezed with one class",
+    "With one class the scores have shape (N, 1), and fy_squeeze makes (N) of them. Take the argmax of dimension 1.",
+    CLASSES};
+static const Mistake ONE_SQUEEZED = {"batch of one sample squeezed",
+                                     "For a batch of one sample, fy_squeeze removes the batch dimension as well. "
+                                     "Squeeze one named dimension, or none.",
+                                     CLASSES};
+static const Mistake SQUASHED = {"argmax of saturated probabilities",
+                                 "After a sigmoid or softmax, different scores can round to the same float. Take the "
+                                 "argmax of the scores themselves.",
+                                 CLASSES};
+static const Mistake KEPT = {"counts of an earlier call",
+                             "A static variable keeps its counts from call to call. Start with zeros in each call.",
+                             CLASSES};
+static const Mistake CLASSES_KEPT = {
+    "static state of an earlier call",
+    "A second call with more classes failed. Do not keep tensors in static variables: make them in each call.",
+    CLASSES};
+static const Mistake READS = {"device-to-host copy in the loop",
+                              "fy_item, fy_cpu and the like make the host wait for the device in every batch. Count on "
+                              "the device.",
+                              "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake ON_CPU = {"result on the wrong device", "Return the result on `device`, where it is computed.",
                                "docs/03_tensor_moves.md#todevice"};
-static const Mistake COPIES = {
-    "more copies than data and target",
-    "Two copies for each batch, its data and its labels. What else is needed can be made there.",
-    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+// They cost a star.
+static const Mistake GRAPH = {"autograd graph recorded", "Put fy_no_grad around the loop: nothing is learned here.",
+                              EVALUATION};
+static const Mistake WAITS = {"blocking copies to the device",
+                              "The host waited for each batch's copy. Use fy_for_prefetched_batches, or fy_to with "
+                              ".non_blocking = true.",
+                              "docs/08_data_pipeline.md#waiting-against-prefetching"};
+static const Mistake COPIES = {"needless copies to the device",
+                               "Only data and labels need a copy per batch. Create everything else on the device.",
+                               "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 
 static void ask_rest(Case *c, const char *device, int64_t classes, bool training, int64_t empty, float scale,
                      int64_t rest) {
@@ -114,11 +117,11 @@ static void ask_many(Case *c) {
 static void ask_large(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 0x1p20F);
 }
-// Scores so near each other that a softmax is the same for all.
+// Scores so close together that their softmax is the same for all.
 static void ask_near(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 5, 9), true, -1, 0x1p-40F);
 }
-static void ask_single(Case *c) { // class, which is right for each sample
+static void ask_single(Case *c) { // one class: every prediction is correct
   ask_on(c, "cuda:0", 1, true, -1, 1);
 }
 static void ask_second(Case *c) {
@@ -127,14 +130,14 @@ static void ask_second(Case *c) {
 
 // ---- counted in plain loops ----------------------------------------------------------------------------------------------
 
-static int64_t guess_of(const Case *c, int64_t sample, double sign, bool squashed) {
+static int64_t guess_of(const Case *c, int64_t sample, bool squashed) {
   const Array *x = given(c, "x"), *w = given(c, "weight");
   int64_t features = x->shape.size[1], classes = w->shape.size[1], best = 0;
   double largest = -INFINITY;
   for (int64_t k = 0; k < classes; k++) {
     double score = 0;
     for (int64_t f = 0; f < features; f++)
-      score += sign * x->f32[sample * features + f] * w->f32[f * classes + k];
+      score += (double)x->f32[sample * features + f] * w->f32[f * classes + k];
     if (squashed)
       score = score > 17 ? 1 : score < -88 ? 0 : 1 / (1 + expf(-(float)score));
     best = score > largest ? k : best;
@@ -152,12 +155,11 @@ typedef enum How {
   NO_LAST,
   ZERO,
   PLAIN_COUNTS,
-  NEGATED,
   SIGMOID,
   BOTH_CALLS
 } How;
 
-// More classes than a number of 16 bits tells apart. Most samples are taken for one of the last few, and half of them are one of these.
+// More classes than float16 or bfloat16 can tell apart. Most predictions are among the last 50 classes, and half of them are correct.
 static void ask_thousands(Case *c) {
   const int64_t classes = draw_int(c, 2070, 2100), features = 3, batch = draw_int(c, 8, 11);
   const int64_t samples = 2 * batch + draw_int(c, 2, 5);
@@ -168,7 +170,7 @@ static void ask_thousands(Case *c) {
   give_array(c, "weight", weight, (Give){0});
   Array *labels = new_array(c, FY_INT64, shape(samples));
   for (int64_t i = 0; i < samples; i++)
-    labels->i64[i] = i % 2 ? guess_of(c, i, 1, false) : draw_int(c, classes - 50, classes - 1);
+    labels->i64[i] = i % 2 ? guess_of(c, i, false) : draw_int(c, classes - 50, classes - 1);
   give_array(c, "labels", labels, (Give){0});
   give_text(c, "device", "cuda:0");
   give_number(c, "batch size", (double)batch);
@@ -178,7 +180,7 @@ static void ask_thousands(Case *c) {
 
 static void count(const Case *c, const char *labels, How how, int64_t from, int64_t to, double *right, double *all) {
   for (int64_t i = from; i < to; i++) {
-    int64_t label = given(c, labels)->i64[i], guess = guess_of(c, i, how == NEGATED ? -1 : 1, how == SIGMOID);
+    int64_t label = given(c, labels)->i64[i], guess = guess_of(c, i, how == SIGMOID);
     all[how == PRECISION ? guess : label]++;
     right[label] += guess == label;
   }
@@ -212,7 +214,7 @@ static Array *shares(Case *c, How how) {
   return out;
 }
 
-// Of one class: a batch is right where its first sample has the largest score of all.
+// With one class: a batch counts as correct if its first sample has the largest score of the batch.
 static Array *squeezed(Case *c) {
   const Array *x = given(c, "x"), *w = given(c, "weight");
   int64_t samples = x->shape.size[0], features = x->shape.size[1], batch = (int64_t)given_number(c, "batch size");
@@ -234,7 +236,7 @@ static Array *squeezed(Case *c) {
   return out;
 }
 
-// The last sample, alone in its batch, counted as one of each class.
+// The last sample, the only one of its batch, counted for every class.
 static Array *last_of_each_class(Case *c) {
   const int64_t last = given(c, "x")->shape.size[0] - 1, classes = given(c, "weight")->shape.size[1];
   double *right = new_array(c, FY_FLOAT64, shape(classes))->f64, *all = new_array(c, FY_FLOAT64, shape(classes))->f64;
@@ -261,11 +263,10 @@ static void suspects(Case *c) {
     suspect_array(c, "shares", shares(c, known[i].how), known[i].mistake);
   if (given_number(c, "called before and again") == 1)
     suspect_array(c, "shares", shares(c, BOTH_CALLS), &KEPT);
-  if (given_number(c, "training") == 1)
-    suspect_array(c, "shares", shares(c, NEGATED), &TRAINING);
+  suspect_that(c, got_number(c, "passes in training mode") > 0, &TRAINING);
 }
 
-// Of two classes more, which no sample has and the network takes none for.
+// The call with two more classes, which are neither labels nor predictions.
 static bool judge_wider(Case *c) {
   const Array *some = shares(c, PER_CLASS);
   Array *wanted = new_array(c, FY_FLOAT32, shape(some->count + 2));
@@ -283,45 +284,50 @@ static void judge(Case *c) {
   const char *device = given_text(c, "device");
   int64_t batch = (int64_t)given_number(c, "batch size"), batches = (given(c, "x")->shape.size[0] + batch - 1) / batch;
   suspects(c);
-  if (got(c, "shares")) // so the error came in the call with more classes
+  if (got(c, "shares")) // then the error came in the call with more classes
     suspect_error(c, "must match the size of tensor", &CLASSES_KEPT);
   if (!expect_array(c, "shares", shares(c, PER_CLASS), 1e-6) || !expect_device(c, "shares", device, &ON_CPU) ||
       (given_number(c, "called before and again") == 1 && !judge_wider(c)))
     return;
+  expect_exactly(c, "forward passes in training mode", got_count(c, "passes in training mode"), 0, &TRAINING);
   expect_that(c, got_number(c, "modes left") == 1, &MODE,
-              "the model: it came in %s mode with its part, and one of them was left in the other",
+              "the model came in %s mode; afterwards it, or its submodule, was in the other mode",
               given_number(c, "training") == 1 ? "training" : "evaluation");
+  // What is read after the loop is fine.
+  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, batches - 1, &READS);
+  expect_at_most(c, "host synchronizations", counts(c)->synchronizations, batches - 1, &WAITS);
   expect_that(c, got_number(c, "graphs") == 0 && !(got(c, "shares")->flags & ARRAY_REQUIRES_GRAD), &GRAPH,
-              "a pass through the model was recorded");
-  expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &WAITS);
-  expect_at_most(c, "synchronisations", counts(c)->synchronizations, 0, &WAITS);
-  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 2 * batches, &COPIES);
+              "a forward pass was recorded for autograd");
+  expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 2 * batches + batches / 2, &COPIES);
 }
 
 EXERCISE = {
     .id = "10_1_accuracy_per_class",
     .title = "Accuracy per class",
-    .after_pass = "Counts per class stay on the device, and are shares only of samples that there are.",
+    .after_pass = "Per-class accuracy (recall): two counts per class, accumulated on the device and divided once.",
     .kind = "write",
     .chapter = 10,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
     .lesson = CLASSES,
+    .stars = {{"no host wait for the copies to the device", {&WAITS}},
+              {"no autograd graph, two copies to the device per batch", {&GRAPH, &COPIES}}},
     .hints =
-        {"Two counts for each class, on the device: its samples, and those of them that were guessed right.",
-         "fy_eq of labels as a column (N, 1) with the numbers of the classes (classes) is a table of N rows with one "
-         "true in each. Its sum over the rows counts the labels.",
-         "Multiply that table by a column that is 1 where the guess was right, and sum again."},
+        {"Keep two counts per class on the device: its samples, and the correct predictions among them.",
+         "fy_eq of the labels as a column (N, 1) and the class numbers (classes) is a one-hot table of shape (N, "
+         "classes). Its sum over dimension 0 counts the labels.",
+         "fy_mul(one_hot, fy_unsqueeze(fy_eq(guess, labels), 1)) is the table of the correct predictions. Sum it in "
+         "the same way, and divide after the loop."},
     .functions = {"accuracy_per_class"},
-    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
-              {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+    .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+              {.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "one class", .ask = ask_single, .judge = judge},
               {.name = "a class without samples", .ask = ask_empty, .judge = judge},
               {.name = "a last batch of one sample", .ask = ask_rest_of_one, .judge = judge},
               {.name = "many classes", .ask = ask_many, .judge = judge},
               {.name = "two thousand classes", .ask = ask_thousands, .judge = judge},
-              {.name = "one class", .ask = ask_single, .judge = judge},
               {.name = "large scores", .ask = ask_large, .judge = judge},
-              {.name = "scores near each other", .ask = ask_near, .judge = judge},
+              {.name = "scores close together", .ask = ask_near, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

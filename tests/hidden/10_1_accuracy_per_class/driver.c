@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The network is a product with given weights, and another one where it, or the part in it, is in training mode.
+// The network is a product with given weights. In training mode, its own or its submodule's, the scores are negated.
 #include "driver.h"
 #include "answer.h"
 
@@ -7,8 +7,9 @@ typedef struct Scores {
   FyModule base;
   FyTensor *weight; // (features, classes)
   FyModule *part;
-  bool graphs;  // a pass that was recorded
-  int64_t more; // classes behind the others, which no sample is taken for
+  bool graphs;  // a forward pass was recorded
+  int trained;  // forward passes in training mode
+  int64_t more; // additional classes, which are never predicted
 } Scores;
 
 static FyTensor *part_forward(FyModule *self, FyTensor *x) {
@@ -23,6 +24,7 @@ static FyTensor *scores_forward(FyModule *self, FyTensor *x) {
     scores = fy_cat(fy_list(scores, low), 1);
   }
   s->graphs |= fy_requires_grad(scores);
+  s->trained += self->training || s->part->training;
   return self->training && !s->part->training ? fy_neg(scores) : fy_forward(s->part, scores);
 }
 
@@ -31,7 +33,7 @@ static bool is_left_as_it_was(Driver *d, const Scores *model) {
   return model->base.training == training && model->part->training == training;
 }
 
-// A call with other labels, before the one that is judged; whether it leaves the modes.
+// A call with other labels, before the one that is judged. Returns whether the modes are as they were.
 static bool call_before(Driver *d, Scores *model, FyDevice device) {
   FyDataset *others = fy_tensor_dataset(driver_tensor(d, "x"), driver_tensor(d, "other labels"));
   accuracy_per_class(&model->base,
@@ -57,6 +59,7 @@ void drive(Driver *d) {
   FyTensor *shares = accuracy_per_class(&model->base, loader, fy_size_at(weight, 1), device);
   driver_stop(d);
   driver_put_number(d, "modes left", first && is_left_as_it_was(d, model));
+  driver_put_number(d, "passes in training mode", model->trained);
   driver_put_number(d, "graphs", model->graphs);
   driver_put(d, "shares", shares);
   if (!often)

@@ -1,4 +1,4 @@
-// By products: a matrix of who was taken for whom, (classes, classes), whose diagonal is what was right.
+// By matrix products: the confusion matrix (classes, classes), whose diagonal counts the correct predictions.
 #include "ferry.h"
 
 static FyTensor *one_hot(FyTensor *labels, FyTensor *numbers) {

@@ -1,4 +1,4 @@
-// mistake: the mean of the batches' shares
+// mistake: mean of batch accuracies
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: by what was guessed
+// mistake: precision instead of recall
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

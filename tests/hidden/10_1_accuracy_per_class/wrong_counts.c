@@ -1,4 +1,4 @@
-// mistake: a count in place of a share
+// mistake: counts not divided
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

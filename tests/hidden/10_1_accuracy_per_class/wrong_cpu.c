@@ -1,4 +1,4 @@
-// mistake: the result on the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: model mode not restored
 // Each call leaves the model in the mode that it did not come in.
 #include "ferry.h"
 

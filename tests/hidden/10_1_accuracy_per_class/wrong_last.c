@@ -1,4 +1,4 @@
-// mistake: the last batch left out
+// mistake: last batch dropped
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

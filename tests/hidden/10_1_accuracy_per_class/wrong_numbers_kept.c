@@ -1,4 +1,4 @@
-// mistake: kept from an earlier call
+// mistake: static state of an earlier call
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: divided by all samples
+// mistake: divided by the number of all samples
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

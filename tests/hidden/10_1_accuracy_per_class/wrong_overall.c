@@ -1,4 +1,4 @@
-// mistake: one share for all classes
+// mistake: overall accuracy for every class
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

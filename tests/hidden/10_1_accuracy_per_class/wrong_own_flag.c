@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: model mode not restored
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

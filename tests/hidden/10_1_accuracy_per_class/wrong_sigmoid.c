@@ -1,4 +1,4 @@
-// mistake: equal after a sigmoid or softmax
+// mistake: argmax of saturated probabilities
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

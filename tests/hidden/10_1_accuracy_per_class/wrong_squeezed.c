@@ -1,4 +1,4 @@
-// mistake: the scores squeezed
+// mistake: scores squeezed with one class
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

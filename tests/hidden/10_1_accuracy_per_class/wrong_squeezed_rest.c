@@ -1,4 +1,4 @@
-// mistake: a batch of one sample squeezed
+// mistake: batch of one sample squeezed
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

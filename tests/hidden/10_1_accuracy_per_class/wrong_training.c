@@ -1,4 +1,4 @@
-// mistake: evaluated in training mode
+// mistake: forward pass in training mode
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: the host waits in the loop
+// mistake: device-to-host copy in the loop
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

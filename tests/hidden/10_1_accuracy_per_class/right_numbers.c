@@ -1,4 +1,4 @@
-// mistake: more copies than data and target
+// missing star: needless copies to the device
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: a graph recorded
+// missing star: autograd graph recorded
 #include "ferry.h"
 
 FyTensor *accuracy_per_class(FyModule *model, FyDataLoader *loader, int64_t classes, FyDevice device) {
