@@ -4,7 +4,7 @@
 
 enum { MOST_CALLS = 256 };
 
-// A linear layer, which notes how much memory is in use when it is called.
+// A linear layer that records the memory in use when it is called.
 typedef struct Watched {
   FyModule base;
   FyTensor *weight, *bias;
@@ -26,7 +26,7 @@ static Watched *watched(FyTensor *weight, FyTensor *bias) {
   return model;
 }
 
-// Another model, whatever the answer leaves switched.
+// Trains a copy of the model, with gradients enabled.
 static FyTensor *train_another(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *y, double lr) {
   Watched *other = watched(fy_clone(fy_detach(weight)), fy_clone(fy_detach(bias)));
   FyTensor *losses = NULL;
@@ -40,7 +40,7 @@ void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *y = driver_tensor(d, "y");
   driver_may_change(d, "weight");
   driver_may_change(d, "bias");
-  // Before, with its first batch alone: nothing of that may come back.
+  // A call before, with the first batch only: nothing of it may be returned later.
   train_another(driver_tensor(d, "weight"), driver_tensor(d, "bias"), fy_narrow(x, 0, 0, 1), fy_narrow(y, 0, 0, 1),
                 driver_number(d, "lr"));
   Watched *model = watched(driver_tensor(d, "weight"), driver_tensor(d, "bias"));
@@ -51,7 +51,7 @@ void drive(Driver *d) {
   driver_put_array(d, "bytes", FY_INT64, shape(noted), model->bytes);
   driver_put(d, "weight", model->weight);
   driver_put(d, "bias", model->bias);
-  // And afterwards, of opposite parameters: what was returned stays what it is.
+  // A call after, with negated parameters: it must not change the losses that were returned.
   FyTensor *later =
       train_another(fy_neg(fy_detach(model->weight)), fy_neg(fy_detach(model->bias)), x, y, driver_number(d, "lr"));
   driver_put(d, "losses", losses);

@@ -1,4 +1,4 @@
-// mistake: the losses on the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters, double lr) {

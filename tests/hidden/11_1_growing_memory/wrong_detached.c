@@ -1,4 +1,4 @@
-// mistake: the graph cut off
+// mistake: no autograd graph
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters, double lr) {

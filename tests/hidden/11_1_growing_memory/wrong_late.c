@@ -1,4 +1,4 @@
-// mistake: the loss after the step
+// mistake: loss computed after the update
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters, double lr) {

@@ -1,4 +1,4 @@
-// mistake: losses not noted
+// mistake: losses not stored
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters, double lr) {

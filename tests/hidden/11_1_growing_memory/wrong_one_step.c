@@ -1,4 +1,4 @@
-// mistake: one step in place of many
+// mistake: one update for all batches
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, double lr) {

@@ -1,4 +1,4 @@
-// mistake: tensors of every step stay
+// mistake: tensors of every step kept alive
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters, double lr) {

@@ -1,4 +1,4 @@
-// mistake: the losses keep their graphs
+// mistake: losses attached to the autograd graph
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters, double lr) {

@@ -1,4 +1,4 @@
-// mistake: the losses of another call
+// mistake: result shared between calls
 #include "ferry.h"
 
 // Each parameter less lr times its gradient, and no gradient afterwards. Nothing is wrong here.

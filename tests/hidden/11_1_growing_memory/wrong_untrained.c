@@ -1,4 +1,4 @@
-// mistake: parameters unchanged
+// mistake: parameters not updated
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, double lr) {
