@@ -1,31 +1,25 @@
-// Exercise 11.2: evaluation without a graph                                        (chapter 11, docs/11_memory.md)
+// Exercise 11.2: Evaluation without a graph          lesson 11 · easy · 20 min
 //
-// Between two epochs of training a model is evaluated: how many samples does it label right, and what is its mean loss?
-// Nothing is learned from it, so nothing needs to be kept for gradients, dropout is off, and BatchNorm goes by what it
-// has learned before. And then the training goes on as if nothing had happened. Write evaluate.
-//
-//   PyTorch:  was_training = model.training
-//             model.eval()
-//             with torch.no_grad():
-//                 for xs, ys in zip(x.split(batch), labels.split(batch)):
-//                     output = model(xs)
-//                     loss += F.cross_entropy(output, ys).item() * len(xs)
-//                     right += (output.argmax(1) == ys).sum().item()
-//             model.train(was_training)
-//             return right / len(x), loss / len(x)
-//
-// Given: a model, which is in training mode or in evaluation mode, with all of its parts (model->training says which);
-// x (N, features) float32 and labels (N) int64 on the model's device, which may be the CPU; batch, the most samples
-// that go through the model at a time; *loss, to be filled in. N is 1 or more, and hardly ever a multiple of batch.
-// Some parameters may be frozen (they require no gradient). The two largest outputs of a sample differ by more than
-// rounding.
-// Returned: the share of the samples whose largest output is that of their label, 0 to 1. In *loss: the mean cross
-// entropy over all N samples.
-// Judged: both numbers. While it is evaluated the model is in evaluation mode, and no output of it carries a graph.
-// Afterwards: the model is in the mode in which it came, its parameters and buffers are what they were and still
-// require what they required, no gradient has been added, the process's random generator has not been drawn from, and
-// recording (fy_is_grad_enabled) is on or off as it was before the call. Memory: from the second batch on, what is in
-// use on the device when a batch's forward pass begins grows by at most 1 KiB per batch.
+// Task      Evaluate a model between two epochs of training: the share of
+//           samples that it labels right, and its mean loss. In PyTorch:
+//               model.eval()
+//               with torch.no_grad():
+//                   for xs, ys in zip(x.split(batch), labels.split(batch)):
+//                       output = model(xs)
+//                       loss += F.cross_entropy(output, ys).item() * len(xs)
+//                       right += (output.argmax(1) == ys).sum().item()
+//               return right / len(x), loss / len(x)
+// Example   N = 5, batch = 2, 4 labeled right  ->  0.8, by passes of 2, 2 and 1
+// Write     evaluate. It returns the share, and stores the mean loss in *loss.
+// Inputs    model     in training or evaluation mode; some parameters may be
+//                     frozen (require no gradient)
+//           x         float32 (N, features) on the model's device, GPU or CPU
+//           labels    int64 (N), same device; N is 1 or more
+//           batch     the most samples in a forward pass
+// Required  - evaluation mode and no autograd graph in every forward pass
+//           - model, its mode, gradients and autograd on or off: as before
+//           - memory in use grows per batch by no more than its outputs + 1 KiB
+// Stars     ** the global random generator is not used
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {
@@ -50,10 +44,6 @@ double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, d
   *loss /= (double)count;
   return right / (double)count;
   // [stub]
-  //| (void)model;
-  //| (void)x;
-  //| (void)labels;
-  //| (void)batch;
   //| *loss = 0; // the mean loss goes here
   //| return 0;  // the share of those that are right goes here
   // [end]

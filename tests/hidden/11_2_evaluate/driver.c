@@ -5,7 +5,7 @@
 
 enum { MOST_CALLS = 256 };
 
-// Linear, BatchNorm, dropout, Linear; it notes in which state it is called, and how much memory is in use then.
+// Linear, BatchNorm, dropout, Linear. It records the modes that it is called in, and the memory in use then.
 typedef struct Watched {
   FyModule base;
   FyModule *norm, *dropout;

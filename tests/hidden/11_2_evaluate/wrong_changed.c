@@ -1,4 +1,4 @@
-// mistake: the model changed
+// mistake: model modified
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: a count in place of a share
+// mistake: count instead of a share
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

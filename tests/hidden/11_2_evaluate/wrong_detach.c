@@ -1,4 +1,4 @@
-// mistake: a graph recorded
+// mistake: autograd graph recorded
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: the parameters require no gradient any more
+// mistake: requires_grad left off
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

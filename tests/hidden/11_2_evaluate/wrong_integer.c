@@ -1,4 +1,4 @@
-// mistake: divided as whole numbers
+// mistake: share rounded to 0
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: the last batch left out
+// mistake: last batch dropped
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: left in evaluation mode
+// mistake: model left in evaluation mode
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: the mean of the batches' means
+// mistake: mean of batch means
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: tensors of every batch stay
+// mistake: tensors of every batch kept alive
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

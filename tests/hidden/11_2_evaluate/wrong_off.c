@@ -1,4 +1,4 @@
-// mistake: recording left off
+// mistake: gradients left disabled
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: recording switched on
+// mistake: gradients switched on
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

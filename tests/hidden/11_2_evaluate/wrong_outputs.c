@@ -1,4 +1,4 @@
-// mistake: tensors of every batch stay
+// mistake: tensors of every batch kept alive
 #include "ferry.h"
 
 // The outputs of all batches are gathered first.

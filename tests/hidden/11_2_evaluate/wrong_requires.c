@@ -1,4 +1,4 @@
-// mistake: a frozen parameter learns again
+// mistake: frozen parameter unfrozen
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: the logarithm of a softmax
+// mistake: log of a softmax that underflows
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: a sum in place of the mean
+// mistake: sum instead of the mean
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

