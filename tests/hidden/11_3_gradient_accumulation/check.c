@@ -1,67 +1,70 @@
 // SPDX-License-Identifier: MIT
-// Exercise 11.3: gradient accumulation. The driver's model notes its calls: rows, and memory in use.
+// Exercise 11.3: gradient accumulation. The driver's model records the rows of each forward pass, and the memory in use.
 #include "exercise.h"
 #include <string.h>
 
 #define LESSON "docs/11_memory.md#needing-less"
 
-static const Mistake EQUAL_SHARES = {"a short group counted like the others",
-                                     "The last group has fewer rows, and got the weight of the others. The mean of "
-                                     "means is the mean of all only where the "
-                                     "groups are of equal size; a group's share is its own rows out of N.",
-                                     LESSON};
-static const Mistake NOT_SCALED = {
-    "the groups' means added up",
-    "Each group's loss is a mean over the group. Their gradients were added as they are, "
-    "which gives about as many times too much as there are groups.",
+static const Mistake EQUAL_SHARES = {
+    "mean of micro-batch means",
+    "The last micro-batch is smaller, but you gave it the same weight. Multiply each loss "
+    "by n / N, its share of the rows.",
     LESSON};
-static const Mistake LAST_LEFT_OUT = {
-    "the last group left out", "N is no multiple of the group's size. What remains is a group, too, a shorter one.",
+static const Mistake NOT_SCALED = {"loss not scaled per micro-batch",
+                                   "Each loss is a mean over its micro-batch, and you added them as they are. Multiply "
+                                   "each one by n / N before backward.",
+                                   LESSON};
+static const Mistake LAST_LEFT_OUT = {"last micro-batch dropped",
+                                      "N is no multiple of rows. The last, smaller micro-batch counts too.", LESSON};
+static const Mistake TOO_LONG = {"last micro-batch out of range",
+                                 "The last micro-batch ends at N: take the smaller of rows and N - i.", LESSON};
+static const Mistake CLEARED_BETWEEN = {
+    "gradients cleared between micro-batches",
+    ".grad has the gradient of the last micro-batch only. Do not clear it in the loop: "
+    "backward adds to it.",
     LESSON};
-static const Mistake TOO_LONG = {"the last group too long", "The last group ends where the batch ends.", LESSON};
-static const Mistake CLEARED_BETWEEN = {"gradients cleared between the groups",
-                                        "What is in .grad is the last group's alone: it was cleared before each.",
-                                        LESSON};
-static const Mistake CLEARED_BEFORE = {"earlier gradients thrown away",
-                                       "There was a gradient already, and it was to be added to, as backward does.",
-                                       LESSON};
-static const Mistake WHOLE = {"more than a group at once",
-                              "More than `rows` rows went through the model together; memory is meant for so many.",
+static const Mistake CLEARED_BEFORE = {
+    "earlier gradients discarded",
+    "A parameter had a gradient before the call. Add to it, as backward does, and clear "
+    "nothing.",
+    LESSON};
+static const Mistake WHOLE = {"micro-batch too large",
+                              "More than `rows` rows went through the model in one forward pass. Split x.", LESSON};
+static const Mistake SMALLER = {"micro-batches too small",
+                                "You used more forward passes than necessary. Each one launches all kernels again: "
+                                "use `rows` rows per micro-batch.",
+                                LESSON};
+static const Mistake TWICE = {"second forward pass for the loss",
+                              "Each sample went through the model twice. Add up the loss while you accumulate the "
+                              "gradients.",
                               LESSON};
-static const Mistake SMALLER = {
-    "smaller groups than allowed",
-    "The groups were to have `rows` rows, all but the last: each further group costs the start "
-    "of all kernels once more.",
-    LESSON};
-static const Mistake TWICE = {
-    "the batch gone through twice",
-    "After the groups, the samples went through the model once more. The loss is known by then.", LESSON};
-static const Mistake LAST_LOSS = {"the loss of the last group",
-                                  "What is returned is one group's loss, and not that of the whole batch.", LESSON};
-static const Mistake MEAN_OF_LOSSES = {
-    "a loss not weighted by rows",
-    "The gradients are right. The returned loss counts a short group like the others, "
-    "or adds the groups' means.",
-    LESSON};
-static const Mistake WITH_GRAPH = {
-    "the loss with its graph",
-    "The returned loss requires a gradient, so it keeps graphs alive. Add up fy_detach(loss), "
-    "in fy_no_grad, or numbers.",
-    "docs/11_memory.md#a-leak-that-python-has-too"};
-static const Mistake STAYS = {
-    "groups stay in memory",
-    "When a later group begins, more is in use than when the second began: an earlier group's graph "
-    "or tensors are still there. Each group needs its own backward, and its tensors an end.",
-    "docs/11_memory.md#what-a-graph-keeps-alive"};
-static const Mistake STEPPED = {"the parameters changed",
-                                "Only the gradients were asked for; the step is the caller's.", LESSON};
-static const Mistake NO_GRADIENTS = {"no gradients", "The loss is there, but backward was not called: .grad is empty.",
+static const Mistake LAST_LOSS = {"loss of the last micro-batch returned",
+                                  "Return the loss of the whole batch: add up the losses of all micro-batches, each "
+                                  "multiplied by n / N.",
+                                  LESSON};
+static const Mistake MEAN_OF_LOSSES = {"returned loss not weighted",
+                                       "The gradients are right, the returned loss is not. Multiply the loss of each "
+                                       "micro-batch by n / N before you add it up.",
+                                       LESSON};
+static const Mistake WITH_GRAPH = {"returned loss attached to the autograd graph",
+                                   "The returned loss requires a gradient, so it keeps graphs alive. Add up "
+                                   "fy_detach(loss), or add in fy_no_grad.",
+                                   "docs/11_memory.md#a-leak-that-python-has-too"};
+static const Mistake STAYS = {"graphs of earlier micro-batches kept alive",
+                              "The memory in use grows with every micro-batch. Call fy_backward for each one, and "
+                              "put fy_scope { ... } around it.",
+                              "docs/11_memory.md#what-a-graph-keeps-alive"};
+static const Mistake STEPPED = {"parameters updated",
+                                "Compute the gradients only. The optimizer step is the task of the caller.", LESSON};
+static const Mistake NO_GRADIENTS = {"backward not called",
+                                     "The loss is returned, but no gradient was added. Call fy_backward for each "
+                                     "micro-batch.",
                                      "docs/11_memory.md#what-a-graph-keeps-alive"};
-static const Mistake ON_HOST = {"the loss on the CPU", "The loss was to be on the model's device.",
+static const Mistake ON_HOST = {"result on the wrong device", "Return the loss on the device of x.",
                                 "docs/03_tensor_moves.md#made-there-in-the-first-place"};
 static const Mistake IN_AN_INT = {
-    "more than an int holds", "rows may be 2^31, which as an int is negative. Sizes of tensors are int64_t.", LESSON};
-static const Mistake NOTHING = {"nothing returned", "The function has to return the error.", LESSON};
+    "integer overflow", "rows may be 2^31, which does not fit into an int. Use int64_t for tensor sizes.", LESSON};
+static const Mistake NOTHING = {"no result returned", "Return the loss.", LESSON};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -81,7 +84,7 @@ static void ask_on(Case *c, const char *device, int64_t count, int64_t rows, boo
   give_number(c, "gradients there already", 0);
 }
 
-// Several groups, and a shorter one of less than half the size.
+// Several micro-batches, and a last one of less than half the size.
 static void ask_usual(Case *c, const char *device, bool gaps) {
   int64_t rows = draw_odd(c, 25, 35);
   ask_on(c, device, rows * draw_int(c, 3, 5) + draw_int(c, 2, rows / 2), rows, gaps);
@@ -105,7 +108,7 @@ static void ask_equal(Case *c) {
 static void ask_few(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 11, 31), 64, false);
 }
-static void ask_most(Case *c) { // rows for which an int has no room
+static void ask_most(Case *c) { // more rows than an int can hold
   ask_on(c, "cpu", draw_odd(c, 11, 31), INT64_C(1) << 31, false);
 }
 static void ask_one_left(Case *c) {
@@ -113,7 +116,7 @@ static void ask_one_left(Case *c) {
   ask_on(c, "cuda:0", rows * draw_int(c, 3, 5) + 1, rows, false);
 }
 static void ask_many(Case *c) {
-  int64_t rows = draw_odd(c, 5, 9); // more groups than an array of 256 has places
+  int64_t rows = draw_odd(c, 5, 9); // more micro-batches than an array of 256 elements can hold
   ask_on(c, "cuda:0", rows * draw_int(c, 300, 320) + draw_int(c, 2, rows / 2), rows, false);
 }
 static void ask_before(Case *c) {
@@ -131,7 +134,7 @@ typedef struct Sum {
   Array *weight, *bias, *loss;
 } Sum;
 
-// The weight of a group of `n` rows out of `count`, where there are `groups`, all but the last of `rows`.
+// The weight of a micro-batch of `n` out of `count` rows. There are `groups` of them, all but the last with `rows` rows.
 typedef double Share(int64_t n, int64_t count, int64_t groups, int64_t rows);
 static double by_rows(int64_t n, int64_t count, int64_t groups, int64_t rows) {
   (void)groups;
@@ -174,7 +177,7 @@ static void add_group(const Case *c, Sum *s, int64_t from, int64_t n, double sha
   }
 }
 
-// Over the groups from `first` on, `groups` of them or all that there are.
+// Over at most `groups` micro-batches, from number `first` on.
 static Sum summed(Case *c, Share *share, int64_t first, int64_t groups, bool before) {
   int64_t count = given(c, "x")->shape.size[0], rows = (int64_t)given_number(c, "rows");
   int64_t all = (count + rows - 1) / rows;
@@ -232,23 +235,20 @@ static void suspects(Case *c) {
   }
 }
 
-// The groups that came through the model.
+// Which micro-batches went through the model.
 static bool judge_groups(Case *c) {
-  int64_t count = given(c, "x")->shape.size[0], rows = (int64_t)given_number(c, "rows"),
-          groups = (count + rows - 1) / rows;
+  int64_t count = given(c, "x")->shape.size[0], rows = (int64_t)given_number(c, "rows");
   const Array *calls = got(c, "rows of calls");
   if (!expect_that(c, calls && calls->dtype == FY_INT64, NULL, "the model was not called"))
     return false;
   for (int64_t i = 0; i < calls->count; i++)
     if (!expect_at_most(c, "rows in a forward pass", calls->i64[i], rows, &WHOLE))
       return false;
-  bool whole_groups = calls->count && calls->i64[0] == (rows < count ? rows : count);
-  if (!expect_at_most(c, "forward passes", calls->count, groups, whole_groups ? &TWICE : &SMALLER))
-    return false;
+  int64_t largest = 0;
   for (int64_t i = 0; i < calls->count; i++)
-    if (!expect_exactly(c, "rows in a forward pass", calls->i64[i], i + 1 < groups ? rows : count - i * rows, &SMALLER))
-      return false;
-  return true;
+    largest = calls->i64[i] > largest ? calls->i64[i] : largest;
+  const bool twice = largest == (rows < count ? rows : count);
+  return expect_at_most(c, "forward passes", calls->count, count / rows + 1, twice ? &TWICE : &SMALLER);
 }
 
 static void judge_memory(Case *c) {
@@ -256,7 +256,7 @@ static void judge_memory(Case *c) {
   if (!expect_that(c, bytes && bytes->dtype == FY_INT64, NULL, "the model was not called"))
     return;
   for (int64_t i = 2; i < bytes->count; i++)
-    if (!expect_at_most(c, "bytes in use on the device when a forward pass begins, beyond the second one's",
+    if (!expect_at_most(c, "bytes in use at the start of a forward pass, more than at the second one",
                         bytes->i64[i] - bytes->i64[1], 1024 * (i - 1), &STAYS))
       return;
 }
@@ -285,29 +285,30 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "11_3_gradient_accumulation",
     .title = "Gradient accumulation",
-    .after_pass = "Gradients of small batches add up to that of a large one, in the memory of a small one.",
+    .after_pass = "Gradient accumulation: the gradients of a large batch in the memory of a micro-batch.",
     .kind = "write",
     .chapter = 11,
     .level = LEVEL_MEDIUM,
     .minutes = 25,
     .essential = true,
     .lesson = "docs/11_memory.md#needing-less",
+    .stars = {{"at most N / rows + 1 forward passes", {&SMALLER, &TWICE}}},
     .hints =
-        {"fy_narrow(x, 0, i, n) are the n rows from i on. n is `rows`, or what is left of the batch.",
-         "fy_backward adds to .grad. The mean over all elements is the sum over the groups of the group's mean, each "
-         "times its share of the rows, n / N.",
-         "One fy_backward and one fy_scope for each group, and the number that is returned is added up from "
-         "fy_detach(loss)."},
+        {"fy_narrow(x, 0, i, n) are n rows from row i on. n is `rows`, or what remains of the batch.",
+         "fy_backward adds to .grad. The mean over the batch is the sum over the micro-batches of their mean times "
+         "n / N.",
+         "For each micro-batch: one fy_scope, the loss times n / N, one fy_backward, and fy_add_(total, "
+         "fy_detach(loss))."},
     .functions = {"accumulate"},
-    .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
-              {.name = "on the CPU", .ask = ask_cpu, .judge = judge},
-              {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
-              {.name = "groups of equal size", .ask = ask_equal, .judge = judge},
-              {.name = "fewer rows than a group", .ask = ask_few, .judge = judge},
-              {.name = "a group of all that there may be", .ask = ask_most, .judge = judge},
-              {.name = "one row left over", .ask = ask_one_left, .judge = judge},
-              {.name = "many groups", .ask = ask_many, .judge = judge},
-              {.name = "gradients there already", .ask = ask_before, .judge = judge},
+    .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
+              {.name = "on a GPU", .ask = ask_gpu, .judge = judge},
+              {.name = "micro-batches of equal size", .ask = ask_equal, .judge = judge},
+              {.name = "fewer rows than a micro-batch", .ask = ask_few, .judge = judge},
+              {.name = "one row in the last micro-batch", .ask = ask_one_left, .judge = judge},
+              {.name = "a non-contiguous input", .ask = ask_gaps, .judge = judge},
+              {.name = "gradients before the call", .ask = ask_before, .judge = judge},
+              {.name = "many micro-batches", .ask = ask_many, .judge = judge},
+              {.name = "the largest rows", .ask = ask_most, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
               {.name = "without CUDA", .ask = ask_cpu, .judge = judge, .no_cuda = true}},
 };

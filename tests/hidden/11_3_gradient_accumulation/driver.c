@@ -4,7 +4,7 @@
 
 enum { MOST_CALLS = 512 };
 
-// A linear layer, which notes with how many rows it is called, and how much memory is in use then.
+// A linear layer that records the rows of each call, and the memory in use then.
 typedef struct Watched {
   FyModule base;
   FyTensor *weight, *bias;
@@ -36,7 +36,7 @@ static Watched *watched(FyTensor *weight, FyTensor *bias) {
 void drive(Driver *d) {
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
   FyTensor *weight = driver_tensor(d, "weight"), *bias = driver_tensor(d, "bias");
-  // Another model has had its gradients before: nothing of that may come back.
+  // A call before, with another model: it must not affect the one that is judged.
   Watched *other = watched(fy_clone(fy_detach(weight)), fy_clone(fy_detach(bias)));
   accumulate(&other->base, fy_narrow(x, 0, 0, 2), fy_narrow(target, 0, 0, 2), (int64_t)driver_number(d, "rows"));
   Watched *model = watched(weight, bias);

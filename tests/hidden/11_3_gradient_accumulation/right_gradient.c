@@ -1,6 +1,6 @@
 #include "ferry.h"
 
-// The share is given to backward as the gradient of the loss; the number is added up on the host.
+// The weight is the gradient that backward starts with; the loss is added up on the host.
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {
   FyDevice device = fy_device_of(x);
   int64_t count = fy_size_at(x, 0), done = 0;

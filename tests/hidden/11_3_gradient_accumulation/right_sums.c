@@ -1,7 +1,7 @@
 #include "ferry.h"
 #include <stdlib.h>
 
-// By sums of squares: the division by all elements stands in one place.
+// By sums of squares, divided by the number of all elements.
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {
   FyTensor *total = fy_zeros(FY_SCALAR, .device = fy_device_of(x));
   int chunks = (int)((fy_size_at(x, 0) + rows - 1) / rows);

@@ -1,4 +1,4 @@
-// mistake: the loss with its graph
+// mistake: returned loss attached to the autograd graph
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

@@ -1,4 +1,4 @@
-// mistake: earlier gradients thrown away
+// mistake: earlier gradients discarded
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

@@ -1,4 +1,4 @@
-// mistake: gradients cleared between the groups
+// mistake: gradients cleared between micro-batches
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

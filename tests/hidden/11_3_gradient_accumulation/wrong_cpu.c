@@ -1,4 +1,4 @@
-// mistake: the loss on the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

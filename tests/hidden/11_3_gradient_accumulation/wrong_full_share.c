@@ -1,4 +1,4 @@
-// mistake: a short group counted like the others
+// mistake: mean of micro-batch means
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

@@ -1,4 +1,4 @@
-// mistake: more than an int holds
+// mistake: integer overflow
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

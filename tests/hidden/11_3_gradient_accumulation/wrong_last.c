@@ -1,4 +1,4 @@
-// mistake: the last group left out
+// mistake: last micro-batch dropped
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

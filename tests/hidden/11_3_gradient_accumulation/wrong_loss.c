@@ -1,4 +1,4 @@
-// mistake: the loss of the last group
+// mistake: loss of the last micro-batch returned
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

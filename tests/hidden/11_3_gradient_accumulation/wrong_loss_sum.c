@@ -1,4 +1,4 @@
-// mistake: a loss not weighted by rows
+// mistake: returned loss not weighted
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

@@ -1,4 +1,4 @@
-// mistake: no gradients
+// mistake: backward not called
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

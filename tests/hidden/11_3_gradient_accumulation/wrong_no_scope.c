@@ -1,4 +1,4 @@
-// mistake: groups stay in memory
+// mistake: graphs of earlier micro-batches kept alive
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

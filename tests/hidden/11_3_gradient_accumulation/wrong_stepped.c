@@ -1,4 +1,4 @@
-// mistake: the parameters changed
+// mistake: parameters updated
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

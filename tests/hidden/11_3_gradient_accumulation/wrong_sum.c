@@ -1,4 +1,4 @@
-// mistake: the groups' means added up
+// mistake: loss not scaled per micro-batch
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

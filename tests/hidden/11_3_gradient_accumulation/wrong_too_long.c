@@ -1,4 +1,4 @@
-// mistake: the last group too long
+// mistake: last micro-batch out of range
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

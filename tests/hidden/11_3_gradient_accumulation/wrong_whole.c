@@ -1,4 +1,4 @@
-// mistake: more than a group at once
+// mistake: micro-batch too large
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

@@ -1,4 +1,4 @@
-// mistake: the batch gone through twice
+// missing star: second forward pass for the loss
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

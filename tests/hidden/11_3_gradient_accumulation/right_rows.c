@@ -1,4 +1,4 @@
-// mistake: smaller groups than allowed
+// missing star: micro-batches too small
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

