@@ -1,34 +1,28 @@
-// Exercise 12.1: a training step in float16                          (chapter 12, docs/12_mixed_precision.md)
+// Exercise 12.1: A training step with autocast     lesson 12 · medium · 25 min
 //
-// Write train_step: one step of training under autocast in float16, with a gradient scaler, and with gradients that are
-// clipped. Every part is one call; the order is the exercise.
-//
-//   PyTorch:  optimizer.zero_grad()
-//             with torch.autocast(device.type, dtype=torch.float16):
-//                 loss = F.mse_loss(model(x), y)
-//             scaler.scale(loss).backward()
-//             ... the gradients, clipped to max_norm, a step if they are finite, the scale for the next one ...
-//             return loss.detach()
-//
-// Given: a model of at most 32 parameters, an optimizer of its parameters, a scaler that is enabled; x (rows, in) and y
-// (rows, out), float32 on the model's device, which may be the CPU. Gradients that the parameters have already are of
-// another step. The total norm of the gradients, as they are without the scale, is to be at most max_norm, which may be
-// 0 (fy_clip_grad_norm_); not all gradients are 0. A step with gradients that are not finite is left out, and the scale
-// is updated after every step.
-// Returned: the loss, not scaled, of no dimensions, on the device and without a graph.
-// The loss may be taken within the region of autocast or behind it.
-// Judged: several steps, one after the other: losses, parameters and scales; that the model runs under autocast in
-// float16, and that backward runs outside of it. Some steps have a target that is far too large.
-// Counted: nothing is copied to the device, and it is waited for at most once a step, as the scaler's step does.
+// Task      Write a training step with float16 autocast, a gradient scaler and
+//           clipped gradients. Each part is one call; find the order. PyTorch:
+//               optimizer.zero_grad()
+//               with torch.autocast(device.type, dtype=torch.float16):
+//                   loss = F.mse_loss(model(x), y)
+//               scaler.scale(loss).backward()
+//               ...                 # clip, step, and update the scale
+//               return loss.detach()
+// Example   scale 1024, a gradient of norm 3, max_norm 1: backward leaves norm
+//           3072 in .grad, and the step uses a gradient of norm 1
+// Write     train_step. It returns the loss, not scaled, 0-dim.
+// Inputs    model, optimizer, scaler    may have gradients of an earlier step
+//           x, y      float32 (rows, in), (rows, out), on the model's device,
+//                     GPU or CPU
+//           max_norm  the largest norm of the unscaled gradients; may be 0
+// Required  - the forward pass runs under float16 autocast; right losses,
+//             parameters and scales over several steps
+//           - a step with gradients that are not finite changes no parameter
+// Stars     ** backward outside of the autocast region
+//           *** the host waits at most once per step
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,
                      double max_norm) {
-  (void)model;
-  (void)optimizer;
-  (void)scaler;
-  (void)x;
-  (void)y;
-  (void)max_norm;
   return NULL;
 }

@@ -3,7 +3,7 @@
 #include "answer.h"
 #include <stdio.h>
 
-// A linear layer that notes under which autocast it runs, and whether its backward does.
+// A linear layer that records the autocast state of its forward and backward passes.
 typedef struct Watched {
   FyModule base;
   FyTensor *weight, *bias;
@@ -33,7 +33,7 @@ static void put(Driver *d, const char *what, int step, FyTensor *t) {
   driver_put(d, name, t);
 }
 
-// What another step may have left: with the scale in it.
+// Gradients of an earlier step, which contain the scale.
 static FyTensor *stale(const FyTensor *p, double scale) {
   return fy_full(3 * scale, fy_size(p), .device = fy_device_of(p));
 }
@@ -59,7 +59,7 @@ static FyTensor *ones_like(const FyTensor *parameter) {
   return fy_set_requires_grad(fy_ones(fy_size(parameter), .device = fy_device_of(parameter)), true);
 }
 
-// A step of another model: nothing of it may still be there in the steps that are judged.
+// A step of another model: it must not affect the steps that are judged.
 static void train_another(Driver *d, FyTensor *x, FyTensor *y) {
   Watched *other = watched(ones_like(driver_tensor(d, "weight")), ones_like(driver_tensor(d, "bias")));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(other), .lr = driver_number(d, "lr"));
@@ -82,7 +82,7 @@ void drive(Driver *d) {
   FyGradScaler *scaler = fy_grad_scaler(model->type, .init_scale = driver_number(d, "scale"), .growth_interval = 2);
   for (int step = 0; step < steps; step++) {
     FyTensor *data = fy_select(x, 0, step), *target = fy_select(y, 0, step);
-    if (step == 1) // the scale has been made by now
+    if (step == 1) // by now the scaler has made its scale
       driver_count(d);
     results[step][0] = train_step(&model->base, optimizer, scaler, data, target, driver_number(d, "max_norm"));
     if (step == steps - 1)
@@ -91,7 +91,7 @@ void drive(Driver *d) {
       return;
     results[step][1] = fy_clone(fy_detach(model->weight));
     results[step][2] = fy_clone(fy_detach(model->bias));
-    if (step == 0) { // arrives also when a later step raises
+    if (step == 0) { // arrives even if a later step raises an error
       put(d, "loss", 0, results[0][0]);
       put(d, "weight", 0, results[0][1]);
     }

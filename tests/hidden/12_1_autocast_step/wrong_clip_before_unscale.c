@@ -1,4 +1,4 @@
-// mistake: clipped before unscale_
+// mistake: gradients clipped before unscale_
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: update before the step
+// mistake: scaler updated before the step
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: not clipped
+// mistake: gradients not clipped
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

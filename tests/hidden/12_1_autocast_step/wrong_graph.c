@@ -1,4 +1,4 @@
-// mistake: the graph returned
+// mistake: result attached to the autograd graph
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

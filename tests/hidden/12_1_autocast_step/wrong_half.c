@@ -1,4 +1,4 @@
-// mistake: the model in half
+// mistake: model converted to float16
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: no gradients to step by
+// mistake: no gradients
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

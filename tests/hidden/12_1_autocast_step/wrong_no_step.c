@@ -1,4 +1,4 @@
-// mistake: no step
+// mistake: parameters not updated
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: the loss not scaled
+// mistake: loss not scaled
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

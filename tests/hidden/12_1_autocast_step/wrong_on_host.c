@@ -1,4 +1,4 @@
-// mistake: the loss on the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: a step with infinite gradients
+// mistake: optimizer step with infinite gradients
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

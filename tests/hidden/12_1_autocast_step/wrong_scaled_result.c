@@ -1,4 +1,4 @@
-// mistake: the scaled loss returned
+// mistake: scaled loss returned
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

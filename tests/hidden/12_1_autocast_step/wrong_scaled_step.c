@@ -1,4 +1,4 @@
-// mistake: the scale left in the gradients
+// mistake: optimizer step with scaled gradients
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: gradients of before added
+// mistake: gradients not cleared
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

@@ -1,4 +1,4 @@
-// mistake: unscaled twice
+// mistake: unscale_ called twice
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,

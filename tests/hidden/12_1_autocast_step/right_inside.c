@@ -1,4 +1,4 @@
-// mistake: waited more than once
+// missing star: backward inside the autocast region
 #include "ferry.h"
 
 FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scaler, FyTensor *x, FyTensor *y,
@@ -7,12 +7,10 @@ FyTensor *train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *scal
   fy_zero_grad(optimizer);
   fy_autocast(fy_device_of(x).type, .dtype = FY_FLOAT16) {
     loss = fy_mse_loss(fy_forward(model, x), y);
+    fy_backward(fy_scaler_scale(scaler, loss));
   }
-  fy_backward(fy_scaler_scale(scaler, loss));
   fy_scaler_unscale_(scaler, optimizer);
-  if (fy_item(fy_clip_grad_norm_(fy_parameters(model), max_norm)) > 1e30) {
-    loss = fy_detach(loss);
-  }
+  fy_clip_grad_norm_(fy_parameters(model), max_norm);
   fy_scaler_step(scaler, optimizer);
   fy_scaler_update(scaler);
   return fy_detach(loss);
