@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 12.2: find the bug, what was kept in half. Three things are: the sum, the squares, the targets.
+// Exercise 12.2: an evaluation in float16. Sum, squares and targets are float16 in the program with the bug.
 #include "exercise.h"
 #include <math.h>
 #include <string.h>
@@ -7,62 +7,54 @@
 #define FORMATS "docs/12_mixed_precision.md#four-ways-to-write-a-number"
 #define REGION "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"
 
-static const Mistake SUM = {"the sum in float16",
-                            "The mean is that of a sum which was kept in float16: from some size on, what is added is "
-                            "below half of its last digit "
-                            "and gets lost, or counts too much.",
+static const Mistake SUM = {"accumulation in float16",
+                            "The sum was kept in float16. Once it is large, small addends are rounded away. "
+                            "Accumulate in float32.",
                             FORMATS};
-static const Mistake BEYOND = {
-    "beyond 65504",
-    "The result is infinite. A square, a target or the sum of them was in float16, which ends at 65504.", FORMATS};
-static const Mistake CUT = {"targets cut to 65504",
-                            "Targets beyond what float16 holds were cut to it. In float32 they stay as they are.",
-                            FORMATS};
-static const Mistake NOT_A_NUMBER = {
-    "infinity less infinity",
-    "The result is NaN: somewhere infinity was subtracted from infinity, or multiplied "
-    "by zero.",
-    FORMATS};
-static const Mistake OTHER_TYPE = {
-    "autocast in another type",
-    "The model ran under autocast, but not in float16: on the CPU it is bfloat16 where .dtype is "
-    "not said.",
-    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
-static const Mistake NO_AUTOCAST = {
-    "the model without autocast", "The model was to run under autocast in float16; it ran without, or in another type.",
-    REGION};
-static const Mistake OFTEN = {"not one pass per batch", "The model was to run once for each batch.",
+static const Mistake BEYOND = {"float16 overflow",
+                               "The result is infinite: a target, a square or a sum above 65504 was computed in "
+                               "float16. Convert to float32 first.",
+                               FORMATS};
+static const Mistake CUT = {"targets clamped to 65504",
+                            "Do not clamp the targets to the range of float16. Keep them in float32.", FORMATS};
+static const Mistake OTHER_TYPE = {"autocast in the wrong type",
+                                   "The model ran under autocast, but not in float16. Name the type: .dtype = "
+                                   "FY_FLOAT16. On the CPU the default is bfloat16.",
+                                   "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake NO_AUTOCAST = {"forward pass without autocast",
+                                    "Run the model under fy_autocast with .dtype = FY_FLOAT16.", REGION};
+static const Mistake OFTEN = {"repeated forward passes", "Run each batch through the model once.",
                               "docs/07_pitfalls.md#sample-by-sample-against-batches"};
-static const Mistake TERMS = {
-    "the square written out",
-    "o * o - 2 * o * y + y * y is what is left of large numbers, which hardly has digits where the error is small. "
-    "Subtract first, and square the difference.",
-    FORMATS};
-static const Mistake ROOT = {"the mean of the batches' roots", "The square root was not asked for.", FORMATS};
-static const Mistake TOTAL = {"the sum in place of the mean",
-                              "The sum has to be divided by the number of elements of y.",
+static const Mistake TERMS = {"catastrophic cancellation",
+                              "o * o - 2 * o * y + y * y loses all digits if the error is small. Subtract first, "
+                              "and square the difference.",
+                              FORMATS};
+static const Mistake ROOT = {"root mean squared error", "Return the mean squared error, without a square root.",
+                             FORMATS};
+static const Mistake TOTAL = {"sum instead of the mean", "Divide the sum by the number of elements of y.",
                               "docs/09_training_a_classifier.md#training"};
-static const Mistake LAST = {"the last batch alone", "What came back is the mean over the last batch.",
+static const Mistake LAST = {"error of the last batch only",
+                             "The result is the mean over the last batch. Add up the squares of all batches.",
                              "docs/09_training_a_classifier.md#training"};
-static const Mistake HALF_RESULT = {"the result in float16", "The mean was to be float32.", FORMATS};
-static const Mistake WIDER = {"the result in float64", "The mean was to be float32: that has digits enough.", FORMATS};
-static const Mistake GRAPH = {"the result carries a graph", "The mean requires a gradient: fy_no_grad was left out.",
+static const Mistake HALF_RESULT = {"result in float16", "Return the mean in float32.", FORMATS};
+static const Mistake WIDER = {"result in float64", "Return the mean in float32: fy_float(total).", FORMATS};
+static const Mistake GRAPH = {"result attached to the autograd graph",
+                              "The mean requires a gradient. Evaluate in fy_no_grad.",
                               "docs/07_pitfalls.md#waiting-in-a-loop"};
-static const Mistake WAITED = {"fetched in the loop",
-                               "The CPU waited for the device: a number was asked for, or tensors were carried.",
+static const Mistake WAITED = {"host synchronization",
+                               "The host waited for the device, or a tensor was copied between them. Keep the sum on "
+                               "the device, and read no numbers.",
                                "docs/07_pitfalls.md#waiting-in-a-loop"};
-static const Mistake ON_HOST = {"the result on the CPU", "The mean was to be on the model's device.",
+static const Mistake ON_HOST = {"result on the wrong device", "Return the mean on the device of x.",
                                 "docs/03_tensor_moves.md#made-there-in-the-first-place"};
-static const Mistake CHANGED = {"the caller's tensor changed", "x and y were to stay as they are.",
-                                "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake NOTHING = {"nothing returned", "The function has to return the mean.", FORMATS};
+static const Mistake NOTHING = {"no result returned", "Return the mean.", FORMATS};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
 typedef struct Ask {
   const char *device;
   int64_t batches, rows, out;
-  double error, spread; // the targets lie that far from the outputs, give or take
+  double error, spread; // distance of the targets from the outputs, and its variation
   bool gaps;
 } Ask;
 
@@ -74,7 +66,7 @@ static double output_of(const Array *x, const Array *w, const Array *b, int64_t 
   return sum;
 }
 
-// Multiples of 1/8: products and their sums are exact in float16, so that only what is done afterwards makes a difference.
+// Multiples of 1/8: products and their sums are exact in float16, so only the computation after the model matters.
 static Array *eighths(Case *c, Shape size) {
   Array *a = draw_array(c, FY_FLOAT32, size, -1, 1);
   for (int64_t i = 0; i < a->count; i++)
@@ -97,7 +89,7 @@ static void ask(Case *c, Ask a) {
   give_array(c, "bias", b, (Give){.device = a.device, .requires_grad = true});
 }
 
-// Squares near 0.4: added one by one in float16, whose numbers are 0.25 apart from 256 on, each counts as 0.5.
+// Squares near 0.4: from 256 on float16 numbers are 0.25 apart, so each addend counts as 0.5.
 static Ask many(Case *c, const char *device) {
   return (Ask){device, draw_int(c, 1400, 1500), 1, 1, draw_real(c, 0.63, 0.645), 0.004, false};
 }
@@ -107,7 +99,7 @@ static void ask_many_cpu(Case *c) {
 static void ask_many_gpu(Case *c) {
   ask(c, many(c, "cuda:0"));
 }
-// Squares beyond 65504, targets below; and targets beyond.
+// Squares above 65504 with targets below it; then targets above it.
 static void ask_squares(Case *c) {
   ask(c, (Ask){"cuda:0", draw_int(c, 3, 5), draw_odd(c, 5, 9), 3, draw_real(c, 400, 600), 100, false});
 }
@@ -126,7 +118,7 @@ static void ask_near(Case *c) {
 static void ask_large(Case *c) {
   ask(c, (Ask){"cuda:0", draw_int(c, 11, 15), draw_odd(c, 101, 151), 5, draw_real(c, 20, 40), 10, false});
 }
-// One batch's squares come near the largest float32: as often as there are batches, they would be more.
+// The squares of one batch are near the largest float32. Multiplied by the number of batches they would overflow.
 static void ask_largest(Case *c) {
   const int64_t batches = draw_int(c, 4, 5), rows = draw_odd(c, 5, 9);
   ask(c, (Ask){"cuda:0", batches, rows, 3, draw_real(c, 300, 500), 40, false});
@@ -154,7 +146,7 @@ static double square_at(Case *c, int64_t i) {
   return square_to(c, i, given(c, "y")->f32[i]);
 }
 
-// With targets that are cut to what float16 holds.
+// With targets clamped to the range of float16.
 static double mean_to_cut_targets(Case *c) {
   const Array *y = given(c, "y");
   double sum = 0;
@@ -191,7 +183,7 @@ static bool near(double got, double want, double tolerance) {
   return fabs(got - want) <= tolerance * fabs(want);
 }
 
-// o^2 - 2 o y + y^2 in float32 in place of (o - y)^2, from left to right or the middle term last.
+// o^2 - 2 o y + y^2 in float32 instead of (o - y)^2, from left to right or with the middle term last.
 static double mean_of_terms(Case *c, bool middle_last) {
   const Array *y = given(c, "y");
   const int64_t out = y->shape.size[2];
@@ -218,10 +210,9 @@ static void suspects(Case *c, double want) {
   suspect_that(c, !*got_error(c) && !mean, &NOTHING);
   if (!mean)
     return;
-  suspect_that(c, mean->dtype == FY_FLOAT16, &HALF_RESULT);
-  suspect_that(c, mean->dtype == FY_FLOAT64, &WIDER);
+  suspect_sure(c, mean->dtype == FY_FLOAT16, &HALF_RESULT);
+  suspect_sure(c, mean->dtype == FY_FLOAT64, &WIDER);
   suspect_that(c, mean->dtype == FY_FLOAT32 && isinf(value) && want < 1e30, &BEYOND);
-  suspect_that(c, mean->dtype == FY_FLOAT32 && isnan(value), &NOT_A_NUMBER);
   suspect_that(c, near(value, mean_to_cut_targets(c), 1e-3) && !near(value, want, 2e-3), &CUT);
   suspect_that(c, isfinite(half) && near(value, half, 0.02) && !near(half, want, 0.04), &SUM);
   suspect_that(c, y->count > 1 && near(value, want * (double)y->count, 0.01), &TOTAL);
@@ -239,46 +230,47 @@ static void judge(Case *c) {
   Array *expected = new_array(c, FY_FLOAT32, (Shape){.rank = 0});
   expected->f32[0] = (float)want;
   suspects(c, want);
-  // expect_array allows what it is told for a result below 1: these are near 0.4.
+  // The tolerance of expect_array is absolute for a result below 1.
   if (!expect_array(c, "mean", expected, want < 1 ? 2e-3 * want : 2e-3) ||
       !expect_device(c, "mean", given_text(c, "device"), strcmp(got_device(c, "mean"), "cpu") == 0 ? &ON_HOST : NULL))
     return;
   expect_that(c, !(got(c, "mean")->flags & ARRAY_REQUIRES_GRAD), &GRAPH, "mean: expected to require no gradient");
-  expect_exactly(c, "forward passes", got_count(c, "calls"), y->shape.size[0], &OFTEN);
+  expect_at_least(c, "forward passes", got_count(c, "calls"), 1, NULL);
   expect_exactly(c, "forward passes in float16", got_count(c, "in float16"), got_count(c, "calls"),
                  got_count(c, "in another type") > 0 ? &OTHER_TYPE : &NO_AUTOCAST);
-  suspect_that(c, true, &CHANGED);
-  if (!expect_array(c, "x", given(c, "x"), 0) || !expect_array(c, "y", y, 0))
-    return;
+  expect_at_most(c, "forward passes", got_count(c, "calls"), y->shape.size[0], &OFTEN);
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, &WAITED);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &WAITED);
-  expect_at_most(c, "synchronisations", counts(c)->synchronizations, 0, &WAITED);
+  expect_at_most(c, "host synchronizations", counts(c)->synchronizations, 0, &WAITED);
 }
 
 EXERCISE = {
     .id = "12_2_evaluation_error",
-    .title = "Find the bug: an evaluation in float16",
-    .after_pass = "Squares and long sums belong in float32: float16 ends at 65504 and has three digits.",
+    .title = "Find the bug: float16 evaluation",
+    .after_pass = "Accumulate and square in float32: float16 overflows above 65504 and has three significant digits.",
     .kind = "find the bug",
     .chapter = 12,
     .level = LEVEL_MEDIUM,
     .minutes = 20,
     .bug = true,
     .lesson = FORMATS,
+    .stars = {{"at most one forward pass per batch", {&OFTEN}}, {"no copies, no host synchronization", {&WAITED}}},
     .hints =
-        {"Print fy_dtype_name(fy_dtype_of(t)) of output, error, its square and total. Which of them has to be that?",
-         "What is 300 squared, and where does float16 end? What is 1024 + 0.4 in float16?",
-         "fy_float(output) before anything is subtracted, targets as they are, and a total of float32."},
+        {"Print fy_dtype_name(fy_dtype_of(t)) of each tensor in the loop. Which operations run in which type?",
+         "What is 300 squared in float16? What is 1024 + 0.4 in float16? Which of the program's values can be that "
+         "large?",
+         "Make total float32, convert the output with fy_float before the subtraction, and leave the targets in "
+         "float32."},
     .functions = {"mean_squared_error"},
     .tests = {{.name = "many small errors on the CPU", .ask = ask_many_cpu, .judge = judge},
               {.name = "many small errors on a GPU", .ask = ask_many_gpu, .judge = judge},
               {.name = "errors above 256", .ask = ask_squares, .judge = judge},
               {.name = "targets above 65504", .ask = ask_targets, .judge = judge},
               {.name = "targets above 65504 on the CPU", .ask = ask_targets_cpu, .judge = judge},
-              {.name = "an input with gaps", .ask = ask_gaps, .judge = judge},
-              {.name = "errors far below the values", .ask = ask_near, .judge = judge},
+              {.name = "a non-contiguous input", .ask = ask_gaps, .judge = judge},
+              {.name = "errors much smaller than the values", .ask = ask_near, .judge = judge},
               {.name = "large batches", .ask = ask_large, .judge = judge},
-              {.name = "squares near the largest number", .ask = ask_largest, .judge = judge},
+              {.name = "squares near the largest float32", .ask = ask_largest, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2},
               {.name = "without CUDA", .ask = ask_targets_cpu, .judge = judge, .no_cuda = true}},

@@ -1,4 +1,4 @@
-// mistake: the sum in float16
+// mistake: accumulation in float16
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

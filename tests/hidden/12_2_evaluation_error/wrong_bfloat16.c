@@ -1,4 +1,4 @@
-// mistake: autocast in another type
+// mistake: autocast in the wrong type
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

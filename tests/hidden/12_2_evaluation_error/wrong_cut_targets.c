@@ -1,4 +1,4 @@
-// mistake: targets cut to 65504
+// mistake: targets clamped to 65504
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

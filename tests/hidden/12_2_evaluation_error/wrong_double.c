@@ -1,4 +1,4 @@
-// mistake: the result in float64
+// mistake: result in float64
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

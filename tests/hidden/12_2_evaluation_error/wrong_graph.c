@@ -1,4 +1,4 @@
-// mistake: the result carries a graph
+// mistake: result attached to the autograd graph
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: beyond 65504
+// mistake: float16 overflow
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the result in float16
+// mistake: result in float16
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

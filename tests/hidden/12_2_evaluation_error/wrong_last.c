@@ -1,4 +1,4 @@
-// mistake: the last batch alone
+// mistake: error of the last batch only
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the model without autocast
+// mistake: forward pass without autocast
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

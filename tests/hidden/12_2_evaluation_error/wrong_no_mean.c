@@ -1,4 +1,4 @@
-// mistake: the sum in place of the mean
+// mistake: sum instead of the mean
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the result on the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the mean of the batches' roots
+// mistake: root mean squared error
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the square written out
+// mistake: catastrophic cancellation
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: fetched in the loop
+// missing star: host synchronization
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

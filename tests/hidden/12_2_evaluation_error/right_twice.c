@@ -1,4 +1,4 @@
-// mistake: not one pass per batch
+// missing star: repeated forward passes
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {
