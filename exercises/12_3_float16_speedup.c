@@ -1,40 +1,28 @@
-// Exercise 12.3: what float16 gains                                  (chapter 12, docs/12_mixed_precision.md)
+// Exercise 12.3: Speedup of mixed precision          lesson 12 · hard · 40 min
 //
-// Mixed precision is worth its trouble where it is faster, and whether it is has to be measured. Write measure_gain: it
-// trains a model in float32 and, from the same weights, in mixed precision, and says how many steps each makes in a
-// second.
-//
-//   - first comes the training in float32, then the mixed one: the forward pass under autocast in float16 (the loss
-//     within the region or behind it), with a scaler
-//   - both begin with the weights that the model was given with, and with an optimizer of their own, which has not
-//     taken a step: fy_sgd, .lr = 0.125, .momentum = 0.5. The scaler is fy_grad_scaler(FY_CUDA, .init_scale = 1024)
-//   - a step: gradients cleared, forward, fy_mse_loss, backward, the optimizer's step
-//   - two steps of each training are a warm-up, on no clock; then come `steps` steps
-//   - a training reads the clock twice, before these steps and after them, each time when the device has nothing left
-//     to do in any of its streams: the model may use more than the current one
-//   - between the two are the steps and nothing else, and nothing is fetched from the device, but for what the scaler's
-//     step asks
-//   - at the end the model has the weights again that it was given with
-//
-//   PyTorch:  for mixed in (False, True):
-//                 model.load_state_dict(initial)
-//                 optimizer = torch.optim.SGD(model.parameters(), lr=0.125, momentum=0.5)
-//                 scaler = torch.amp.GradScaler("cuda", init_scale=1024, enabled=mixed)
-//                 ... two steps ...
-//                 torch.cuda.synchronize(device); start = time.perf_counter()
-//                 ... `steps` steps, torch.autocast("cuda", dtype=torch.float16, enabled=mixed) ...
-//                 torch.cuda.synchronize(device); rate = steps / (time.perf_counter() - start)
-//
-// Given: a model with at most eight parameters on a GPU, not always the first (the first is the current one); x and y
-// there, float32, the same for every step; the parameters may have gradients of an earlier step, and what they have
-// afterwards is not judged; it has no buffers; steps, 1 to 20; seconds_now(), the clock, in seconds.
-// Filled in: typedef struct Gain { double float32, mixed, times_as_fast; }: steps per second of either, and how many
-// times the rate of float32 the mixed one is.
-// Judged: under which autocast passes ran, the weights at each, what was left to do and what had been fetched at each
-// reading of the clock. No clock decides whether you pass.
+// Task      Measure the speedup of mixed precision: train a model in float32,
+//           then with float16 autocast and a scaler. For mixed = False, True:
+//               optimizer = torch.optim.SGD(params, lr=0.125, momentum=0.5)
+//               scaler = GradScaler("cuda", init_scale=1024, enabled=mixed)
+//               ...      # 2 steps; synchronize; start = seconds_now()
+//               ...      # `steps` steps, autocast(enabled=mixed); synchronize
+//               rate = steps / (seconds_now() - start)
+// Example   4 steps in 2 s, then in 1 s: float32 2, mixed 4, times_as_fast 2
+// Write     measure_gain. It stores the rates and their ratio in *result.
+// Inputs    model     at most 8 parameters, no buffers, on any GPU; may have
+//                     gradients, and may use streams of its own
+//           x, y      float32 on that GPU, used in every step; fy_mse_loss
+//           steps     1 to 20
+// Required  - each training starts with the given weights and a new optimizer,
+//             and its timed steps continue from its 2 warm-up steps
+//           - between two readings of the clock are the steps only, and the GPU
+//             is idle in all streams at all 4 readings
+//           - at the end the model has the given weights
+// Stars     ** backward outside of the autocast region
+//           *** only the scaler makes the host wait in the timed steps
 #include "ferry.h"
 
-#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+#ifndef ANSWER_H // the tests declare this before they compile your file; here it is for your editor
 typedef struct Gain {
   double float32, mixed, times_as_fast;
 } Gain;
@@ -43,9 +31,5 @@ double seconds_now(void);
 #endif
 
 void measure_gain(FyModule *model, FyTensor *x, FyTensor *y, int steps, Gain *result) {
-  (void)model;
-  (void)x;
-  (void)y;
-  (void)steps;
   *result = (Gain){0}; // the two rates and their ratio go here
 }

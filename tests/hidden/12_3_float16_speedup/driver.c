@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The model is a linear layer that notes each forward pass: under which autocast it runs, and a copy of its weights. Each
-// reading of the clock is noted with whether the device still had something to do.
+// The model is a linear layer that records each forward pass: its autocast state, and a copy of its weights. Each reading
+// of the clock is recorded with whether the device was idle.
 #include "driver.h"
 #include "answer.h"
 
@@ -15,8 +15,8 @@ static struct {
   FyDevice gpu;
   const Array *clock;
   const Watched *model;
-  FyStream *side;            // the model uses it, too
-  FyTensor *busy;            // what it changes there
+  FyStream *side;            // a second stream that the model uses
+  FyTensor *busy;            // what the model changes in it
   FyTensor *seen[4];         // the weights at each reading of the clock
   FyTensor *weights[PASSES]; // at each forward pass
   int64_t readings, events, schedules;
@@ -50,7 +50,7 @@ static FyTensor *note_backward(FyTensor *grad, void *context) {
   return NULL;
 }
 
-// Something of its own, for which no later step waits.
+// Work of the model in a stream of its own, which no later step waits for.
 static void work_aside(void) {
   fy_no_grad {
     fy_stream_guard(bench.side) {
@@ -59,7 +59,7 @@ static void work_aside(void) {
   }
 }
 
-// Copies on the device, for which nobody waits.
+// Copies on the device, without a wait of the host.
 static void keep_weights(const Watched *w) {
   fy_no_grad {
     if (bench.schedules < PASSES)

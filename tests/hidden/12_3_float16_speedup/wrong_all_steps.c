@@ -1,4 +1,4 @@
-// mistake: the warm-up counted as steps
+// mistake: warm-up steps counted
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: a clock for every step
+// mistake: clock read in every step
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

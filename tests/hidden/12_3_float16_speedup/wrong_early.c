@@ -1,4 +1,4 @@
-// mistake: the clock stopped before the work was done
+// mistake: clock stopped before the work was done
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

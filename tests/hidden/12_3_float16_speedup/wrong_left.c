@@ -1,4 +1,4 @@
-// mistake: the weights left trained
+// mistake: weights not restored at the end
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: the optimizer of the first training
+// mistake: optimizer state reused
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

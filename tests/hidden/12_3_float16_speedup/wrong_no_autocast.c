@@ -1,4 +1,4 @@
-// mistake: the mixed training in float32
+// mistake: no autocast in float16
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

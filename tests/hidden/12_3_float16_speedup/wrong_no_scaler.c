@@ -1,4 +1,4 @@
-// mistake: no scaler
+// mistake: missing gradient scaler
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

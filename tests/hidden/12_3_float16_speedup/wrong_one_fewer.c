@@ -1,4 +1,4 @@
-// mistake: another number of steps
+// mistake: wrong number of steps
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: earlier work on the clock
+// mistake: clock started with work pending
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

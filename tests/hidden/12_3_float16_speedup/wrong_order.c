@@ -1,4 +1,4 @@
-// mistake: gradients of before added
+// mistake: gradients not cleared
 #include "ferry.h"
 #include <stdlib.h>
 

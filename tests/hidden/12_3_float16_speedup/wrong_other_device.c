@@ -1,4 +1,4 @@
-// mistake: earlier work on the clock
+// mistake: clock started with work pending
 // devices: 2
 #include "ferry.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: earlier work on the clock
+// mistake: clock started with work pending
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: the weights put back on the clock
+// mistake: weights restored on the clock
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

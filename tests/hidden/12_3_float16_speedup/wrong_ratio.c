@@ -1,4 +1,4 @@
-// mistake: the wrong way round
+// mistake: speedup inverted
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

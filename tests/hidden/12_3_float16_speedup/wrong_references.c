@@ -1,4 +1,4 @@
-// mistake: the mixed training goes on from trained weights
+// mistake: weights not restored between the trainings
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

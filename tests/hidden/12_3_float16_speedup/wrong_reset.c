@@ -1,4 +1,4 @@
-// mistake: the weights put back behind the warm-up
+// mistake: weights restored after the warm-up
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: seconds in place of steps per second
+// mistake: seconds instead of a rate
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: gradients of before added
+// mistake: gradients not cleared
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

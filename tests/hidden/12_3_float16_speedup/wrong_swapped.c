@@ -1,4 +1,4 @@
-// mistake: the mixed training first
+// mistake: trainings in the wrong order
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: backward inside the region
+// missing star: host synchronization in the timed steps
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };
@@ -9,10 +9,11 @@ static void train_step(FyModule *model, FyOptimizer *optimizer, FyGradScaler *sc
     fy_zero_grad(optimizer);
     fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = fy_scaler_is_enabled(scaler)) {
       loss = fy_mse_loss(fy_forward(model, x), y);
-      fy_backward(fy_scaler_scale(scaler, loss));
     }
+    fy_backward(fy_scaler_scale(scaler, loss));
     fy_scaler_step(scaler, optimizer);
     fy_scaler_update(scaler);
+    fy_item(loss);
   }
 }
 
