@@ -5,10 +5,10 @@
 
 enum { MOST_BLOCKS = 80, MOST_RUNS = 4 * MOST_BLOCKS };
 
-// Which block ran as the so many-th.
+// The numbers of the blocks in the order in which they ran.
 static int64_t order[MOST_RUNS], run_count;
 
-// x + dropout(tanh(linear(x))), which counts its runs.
+// x + dropout(tanh(linear(x))). It counts its runs.
 typedef struct Watched {
   FyModule base;
   FyTensor *weight, *bias;
@@ -46,7 +46,7 @@ static void model_init(Driver *d, Model *m) {
   }
 }
 
-// The parameters' gradients, one below the other; a part that is not there is reported as a number of its own.
+// The gradients of the parameters, stacked; the number of those that are missing is reported instead, if there are any.
 static void put_gradients(Driver *d, const Model *m, FyTensor *x, const char *prefix) {
   FyTensor *weights[MOST_BLOCKS], *biases[MOST_BLOCKS];
   char name[64];
@@ -70,8 +70,7 @@ static void put_gradients(Driver *d, const Model *m, FyTensor *x, const char *pr
   driver_put(d, name, fy_stack((FyTensors){.count = m->count, .items = biases}, 0));
 }
 
-// One block after the other, with the same random numbers: what the answer's gradients are compared with where elements are
-// dropped.
+// One block after the other with the same random numbers: the expected gradients with dropout.
 static void run_one_by_one(Driver *d, FyTensor *x, FyTensor *gradient) {
   Model m = {0};
   model_init(d, &m);
@@ -85,9 +84,17 @@ static void run_one_by_one(Driver *d, FyTensor *x, FyTensor *gradient) {
   fy_set_grad(x, NULL);
 }
 
-// The answer runs this deep in the stack, where backward does not come, and what it has left there is overwritten: a context
-// that is gone always looks the same.
+// The answer runs deep in the stack, where backward does not reach, and its frames are overwritten afterwards with pointers to
+// a block that raises an error. So a context on the stack, and the caller's array, are recognized when backward uses them.
 enum { DEEP = 1 << 18, BELOW = 1 << 16 };
+
+static FyModule *gone;
+
+static FyTensor *raise_gone(FyModule *self, FyTensor *x) {
+  (void)self;
+  fy_raise(FY_RUNTIME_ERROR, "the array of blocks was read after forward_in_segments had returned");
+  return x;
+}
 
 static FyTensor *__attribute__((noinline)) call_deep(FyModule *const *blocks, int count, int segments, FyTensor *x) {
   volatile unsigned char room[DEEP];
@@ -98,12 +105,12 @@ static FyTensor *__attribute__((noinline)) call_deep(FyModule *const *blocks, in
 }
 
 static void __attribute__((noinline)) overwrite_the_stack(void) {
-  volatile unsigned char bytes[DEEP + BELOW];
-  for (size_t i = 0; i < sizeof bytes; i++)
-    bytes[i] = 0xA5;
+  FyModule *volatile words[(DEEP + BELOW) / sizeof(FyModule *)];
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    words[i] = gone;
 }
 
-// Other modules, between the forward and the backward pass of the first ones. Their numbers are OTHERS higher.
+// A call with other modules between forward and backward of the first ones. Their numbers start at OTHERS.
 enum { OTHERS = 1000 };
 
 static void forward_of_others(Driver *d, FyTensor *x) {
@@ -116,7 +123,7 @@ static void forward_of_others(Driver *d, FyTensor *x) {
 
 void drive(Driver *d) {
   FyTensor *given = driver_tensor(d, "x"), *gradient = driver_tensor(d, "gradient");
-  // Held by nobody else: who gives it up takes it from the caller.
+  // Nothing else holds this tensor, so an answer that drops it is found.
   FyTensor *x = fy_set_requires_grad(fy_detach(given), fy_requires_grad(given));
   FyDevice device = fy_device_of(x);
   fy_scope {
@@ -136,7 +143,9 @@ void drive(Driver *d) {
   driver_put(d, "result", y);
   if (!y)
     return;
-  memset(blocks, 0xA5, sizeof blocks);
+  gone = fy_module_new(FyModule, raise_gone);
+  for (int i = 0; i < MOST_BLOCKS; i++)
+    blocks[i] = gone;
   if (driver_has(d, "twice"))
     forward_of_others(d, x);
   run_count = 0;

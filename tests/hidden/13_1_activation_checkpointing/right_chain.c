@@ -1,7 +1,7 @@
 #include "ferry.h"
 #include <stdlib.h>
 
-// A linked list of blocks; what ends a segment is freed from its head.
+// A linked list of blocks per segment, which is freed from its head.
 typedef struct Link {
   FyModule *block;
   struct Link *next;

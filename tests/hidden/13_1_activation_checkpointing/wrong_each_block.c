@@ -1,4 +1,4 @@
-// mistake: a segment for every block
+// mistake: one checkpoint per block
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: too few checkpoints
+// mistake: segments without a checkpoint
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: segments of other lengths
+// mistake: segments of unequal length
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: more than two runs
+// mistake: nested checkpoints
 #include "ferry.h"
 #include <stdlib.h>
 

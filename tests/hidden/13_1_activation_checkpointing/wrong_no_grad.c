@@ -1,4 +1,4 @@
-// mistake: the graph cut off
+// mistake: graph cut off
 #include "ferry.h"
 #include <stdlib.h>
 

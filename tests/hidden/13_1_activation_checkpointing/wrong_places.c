@@ -1,4 +1,4 @@
-// mistake: one context for all segments
+// mistake: context shared by the segments
 // Segments are noted in 64 places in turn: where there are more, the first ones are overwritten before their backward.
 #include "ferry.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: one context for all segments
+// mistake: context shared by the segments
 #include "ferry.h"
 #include <stdlib.h>
 

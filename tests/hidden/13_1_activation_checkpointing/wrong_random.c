@@ -1,4 +1,4 @@
-// mistake: other random numbers
+// mistake: different random numbers in the second run
 #include "ferry.h"
 #include <stdlib.h>
 

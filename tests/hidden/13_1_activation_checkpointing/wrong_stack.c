@@ -1,4 +1,4 @@
-// mistake: the context is gone
+// mistake: use after free of the context
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: one set of segments for all calls
+// mistake: context shared by two calls
 #include "ferry.h"
 #include <stdlib.h>
 

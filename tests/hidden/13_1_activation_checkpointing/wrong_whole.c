@@ -1,4 +1,4 @@
-// mistake: one segment
+// mistake: whole model in one checkpoint
 #include "ferry.h"
 #include <stdlib.h>
 

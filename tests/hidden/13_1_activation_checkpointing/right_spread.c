@@ -1,4 +1,4 @@
-// mistake: segments of other lengths
+// The blocks that remain are distributed over the first segments.
 #include "ferry.h"
 #include <stdlib.h>
 
