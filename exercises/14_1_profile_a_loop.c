@@ -1,32 +1,27 @@
-// Exercise 14.1: a profile of some steps                                      (chapter 14, docs/14_profiling.md)
+// Exercise 14.1: Profile a training loop           lesson 14 · medium · 25 min
 //
-// Write profile_loop: it runs step(context, i) for i = 0, 1, ... steps - 1, each once and in that order, and profiles
-// some of them. It returns what the profile says, as fy_key_averages gives it.
-//
-//   PyTorch:  with profile(activities=[ProfilerActivity.CPU], record_shapes=True,
-//                          schedule=schedule(wait=1, warmup=1, active=active, repeat=1)) as prof:
-//                 for i in range(steps):
-//                     with record_function("training_step"):
-//                         step(context, i)
-//                     prof.step()
-//             return prof.key_averages(group_by_input_shape=True)
-//
-// Given: step, its context, steps and active; active is 1 or more, steps at least 2 * active + 5.
-// Judged:
-//   - all steps run, those that are not profiled, too;
-//   - step 0 runs without a profiler. In step 1 it warms up: it is on, and nothing of that step, its range neither, is
-//     in what is returned. The `active` steps after that are recorded. Then the profiler is off: it begins no second
-//     cycle;
-//   - each recorded step is a range "training_step"; whether other steps are, and whether fy_profile_step is called in
-//     the range or behind it, nobody looks;
-//   - calls with inputs of other sizes are rows of their own;
-//   - what is returned is still there after the function has returned, and the profile has ended.
+// Task      Run a loop of steps and profile only a few, after a warm-up. In
+//           PyTorch:
+//               s = schedule(wait=1, warmup=1, active=active, repeat=1)
+//               with profile(record_shapes=True, schedule=s) as p:
+//                   for i in range(steps):
+//                       with record_function("training_step"):
+//                           step(context, i)
+//                       p.step()
+//               return p.key_averages(group_by_input_shape=True)
+// Example   active = 2: step 0 off, step 1 warm-up, steps 2 and 3 recorded, off
+// Write     profile_loop. It returns the result of fy_key_averages.
+// Inputs    step      call it as step(context, i) for i = 0 to steps - 1
+//           steps     2 * active + 5 or more
+//           active    1 or more
+// Required  - every step runs once, in order
+//           - profiler off in step 0, on but not recorded in step 1, recording
+//             in the next `active` steps, then off
+//           - each recorded step is a range "training_step"; the profile ends,
+//             and the result outlives the function
+// Stars     ** one row per operation and input shape
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {
-  (void)step;
-  (void)context;
-  (void)steps;
-  (void)active;
   return NULL; // the averages go here
 }

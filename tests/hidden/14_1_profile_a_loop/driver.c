@@ -8,13 +8,13 @@
 enum { MOST_STEPS = 64, MOST_ROWS = 1000 };
 
 typedef struct Loop {
-  FyTensor *narrow, *wide; // of two sizes
+  FyTensor *narrow, *wide; // two sizes
   int calls;
-  int64_t order[MOST_STEPS];   // which step ran as the so many-th
+  int64_t order[MOST_STEPS];   // the numbers of the steps in the order in which they ran
   int64_t watched[MOST_STEPS]; // was a profiler on in step i?
 } Loop;
 
-// Step i adds i + 1 times, so that the number of additions tells which steps were recorded.
+// Step i makes i + 2 additions, so that their number tells which steps were recorded.
 static void one_step(void *context, int i) {
   Loop *loop = context;
   if (loop->calls < MOST_STEPS)
@@ -45,7 +45,7 @@ static void put_rows(Driver *d, const FyKeyAverages *averages) {
   driver_put_number(d, "ranges", (double)ranges);
 }
 
-// What has been freed is overwritten, so that averages that are gone look the same in every run.
+// Freed memory is overwritten, so that freed averages look the same in every run.
 static void overwrite_what_is_free(void) {
   enum { BLOCKS = 16, LARGEST = 32768 };
   for (size_t bytes = 32; bytes <= LARGEST; bytes += bytes < 2048 ? 16 : 1024) {

@@ -1,6 +1,6 @@
 #include "ferry.h"
 
-// Without the macros; the first step is skipped, which is as good as waiting for it.
+// Without the macros. Skipping the first step has the same effect as waiting for it.
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {
   const FyProfileOptions options = {.activities = FY_PROFILE_CPU,
                                     .record_shapes = true,

@@ -1,6 +1,6 @@
 #include "ferry.h"
 
-// The profile around the first steps only; the others run after it. The step that is waited for runs before it.
+// The profile covers steps 1 to active + 1 only. Step 0 runs before it, the others after it.
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {
   FyProfile *prof;
   step(context, 0);

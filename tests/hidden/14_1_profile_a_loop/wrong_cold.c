@@ -1,4 +1,4 @@
-// mistake: no warm-up
+// mistake: missing warm-up step
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

@@ -1,4 +1,4 @@
-// mistake: steps left out or repeated
+// mistake: steps skipped or repeated
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

@@ -1,4 +1,4 @@
-// mistake: a second cycle
+// mistake: schedule repeated
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

@@ -1,4 +1,4 @@
-// mistake: no range in the steps
+// mistake: missing record_function range
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

@@ -1,4 +1,4 @@
-// mistake: the schedule stands still
+// mistake: missing profiler step
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

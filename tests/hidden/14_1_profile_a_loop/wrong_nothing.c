@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: no result returned
 #include "ferry.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// mistake: the profile has not ended
+// mistake: profile not ended
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

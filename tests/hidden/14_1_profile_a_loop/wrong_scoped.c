@@ -1,4 +1,4 @@
-// mistake: the averages are gone
+// mistake: result freed with its scope
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

@@ -1,4 +1,4 @@
-// mistake: sizes that were not recorded
+// mistake: input shapes not recorded
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {

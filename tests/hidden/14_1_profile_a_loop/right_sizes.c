@@ -1,4 +1,4 @@
-// mistake: all sizes in one row
+// missing star: not grouped by input shape
 #include "ferry.h"
 
 FyKeyAverages *profile_loop(void (*step)(void *context, int i), void *context, int steps, int active) {
