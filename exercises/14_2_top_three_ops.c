@@ -1,28 +1,26 @@
-// Exercise 14.2: the three costliest                                          (chapter 14, docs/14_profiling.md)
+// Exercise 14.2: The three most expensive ops      lesson 14 · medium · 30 min
 //
-// Write three_costliest: which three ops of a profile took the most time on the CPU?
-//
-//   PyTorch:  rows = [row for row in averages if row.key.startswith("aten::")]
-//             (those of one key added up)
-//             rows.sort(key=lambda row: row.self_cpu_time_total, reverse=True)
-//             return rows[:3]
-//
-// Given: the averages of a profile, as fy_key_averages made them, which stay as they are. Its rows are in no order. Ops
-// are the rows whose key (below 64 characters) begins with "fy::", and nothing else does. There are other rows, too:
-// ranges of the program, calls of the CUDA runtime, and kernels. An op may have several rows, one for each combination
-// of input sizes, each with a key of its own in memory: it is one op, and its time is that of all its rows together,
-// which may be 0. No two ops take equally long. There may be any number of rows and of ops.
-// Judged: `keys` gets the names of the three ops that spent the most time themselves (self_cpu_time_total, which is
-// without what they called), the costliest first; `milliseconds` gets these times, which the rows have in microseconds.
-// The function returns how many it found: three, or fewer where there are fewer ops; what the arrays hold beyond these
-// is not looked at.
+// Task      Find the three ops of a profile that took the most CPU time
+//           themselves, without the ops that they called. In PyTorch:
+//               rows = [r for r in averages if r.key.startswith("aten::")]
+//               ...        # add up the rows with the same key
+//               rows.sort(key=lambda r: r.self_cpu_time_total, reverse=True)
+//               return rows[:3]
+// Example   rows fy::add 100 us, fy::mul 250, epoch 900, fy::add 200
+//           ->  keys fy::add, fy::mul; milliseconds 0.3, 0.25; returns 2
+// Write     three_costliest. It returns the number of ops found, at most 3.
+// Inputs    averages  any number of rows, in no order. The key of an op begins with
+//                     "fy::"; other rows are ranges, runtime calls, kernels. An
+//                     op can have several rows, one per combination of input
+//                     sizes, each with its own copy of the key. Times are in
+//                     microseconds and may be 0; no two ops take equally long
+// Required  - keys and milliseconds of the ops found, most expensive first;
+//             milliseconds[i] is the sum of self_cpu_time_total over all rows
+//           - averages do not change
 #include "ferry.h"
 #include <stdlib.h>
 #include <string.h>
 
 int three_costliest(const FyKeyAverages *averages, const char *keys[3], double milliseconds[3]) {
-  (void)averages;
-  (void)keys;
-  (void)milliseconds;
   return -1; // how many were found
 }

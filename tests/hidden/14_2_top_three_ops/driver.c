@@ -22,7 +22,7 @@ void drive(Driver *d) {
   const Array *name = driver_array(d, "name");
   memset(rows, 0, sizeof rows);
   for (int i = 0; i < (int)name->count; i++) {
-    rows[i] = (FyAverage){.key = strdup(names[name->i64[i]]), // each row has its own
+    rows[i] = (FyAverage){.key = strdup(names[name->i64[i]]), // a string of its own for each row
                           .input_shapes = "",
                           .on_device = name->i64[i] >= FIRST_KERNEL,
                           .count = (int64_t)at(d, "calls", i),
@@ -35,7 +35,7 @@ void drive(Driver *d) {
   const FyKeyAverages averages = {.rows = rows, .count = (int)name->count};
   const char *keys[3] = {NULL}, *before_keys[3] = {NULL};
   double before_milliseconds[3] = {0};
-  three_costliest(&averages, before_keys, before_milliseconds); // nothing of a call before may come back
+  three_costliest(&averages, before_keys, before_milliseconds); // a first call must not affect the second
   double milliseconds[3] = {-1, -1, -1};
   const int found = three_costliest(&averages, keys, milliseconds);
   driver_put_number(d, "found", found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The keys of the profile's rows, by number: ops first, and of these the ones that most profiles here have.
+// The keys of the profile's rows, by number. Ops come first; most profiles use the first USUAL of them.
 enum { OPS = 342, USUAL = 11, NAMES = 349 };
 #define TEN_OPS(tens)                                                                                                  \
   "fy::of_" tens "0", "fy::of_" tens "1", "fy::of_" tens "2", "fy::of_" tens "3", "fy::of_" tens "4",                  \
@@ -18,7 +18,7 @@ static const char *const names[NAMES] = {
     "fy::softmax",
     "fy::sum",
     "fy::cross_entropy",
-    // As long as a key can be, and different in the last character alone.
+    // As long as a key can be, and different in the last character only.
     "fy::scaled_dot_product_attention_of_all_heads_with_a_mask_and_a",
     "fy::scaled_dot_product_attention_of_all_heads_with_a_mask_and_b",
     "fy::mul",

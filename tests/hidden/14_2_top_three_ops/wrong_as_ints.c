@@ -1,4 +1,4 @@
-// mistake: times compared as whole numbers
+// mistake: comparator truncates to int
 #include "ferry.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// mistake: the costliest last
+// mistake: results in reverse order
 #include "ferry.h"
 #include <string.h>
 

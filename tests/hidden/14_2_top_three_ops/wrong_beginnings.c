@@ -1,4 +1,4 @@
-// mistake: keys compared by their beginning
+// mistake: prefix comparison of strings
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: by the number of calls
+// mistake: ranked by number of calls
 #include "ferry.h"
 #include <string.h>
 

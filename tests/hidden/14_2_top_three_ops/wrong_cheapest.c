@@ -1,4 +1,4 @@
-// mistake: the cheapest
+// mistake: sorted in ascending order
 #include "ferry.h"
 #include <string.h>
 

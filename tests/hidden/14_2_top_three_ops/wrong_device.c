@@ -1,4 +1,4 @@
-// mistake: by the time on the device
+// mistake: device time instead of CPU time
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: an op without time left out
+// mistake: op with zero time skipped
 #include "ferry.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// mistake: another unit
+// mistake: wrong time unit
 #include "ferry.h"
 #include <string.h>
 

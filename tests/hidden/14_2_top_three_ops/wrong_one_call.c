@@ -1,4 +1,4 @@
-// mistake: by the time of one call
+// mistake: ranked by time per call
 #include "ferry.h"
 #include <string.h>
 

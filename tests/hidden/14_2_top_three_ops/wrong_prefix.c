@@ -1,4 +1,4 @@
-// mistake: rows that are not ops
+// mistake: rows not filtered by prefix
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: room for some of the ops
+// mistake: array too small
 #include "ferry.h"
 #include <stdlib.h>
 #include <string.h>

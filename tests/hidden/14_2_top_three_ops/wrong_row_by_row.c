@@ -1,4 +1,4 @@
-// mistake: an op's rows not added up
+// mistake: rows of an op not summed
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: three where there are fewer
+// mistake: fixed number of results
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: by total time
+// mistake: total time instead of self time
 #include "ferry.h"
 #include <string.h>
 

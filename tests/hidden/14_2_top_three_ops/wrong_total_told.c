@@ -1,4 +1,4 @@
-// mistake: the total time told
+// mistake: total time returned
 #include "ferry.h"
 #include <string.h>
 
