@@ -1,21 +1,22 @@
-// Exercise 15.1: find the bug, a frozen branch                            (chapter 15, docs/15_tracing.md)
+// Exercise 15.1: Find the bug: limit the norms     lesson 15 · medium · 20 min
 //
-// limit_norms is the forward pass of a layer: rows that are longer than `limit` (their norm, the root of the sum of the
-// squares) are shortened to that length, the others stay as they are. Called, it does just that. Traced, it does for
-// every input what it did for the example: rows that were long then are shortened, by as much as they were then, and
-// there are as many rows as there were.
-//
-// Mend it: what fy_trace makes of it shall do the same as the function, for every x.
-//
-//   PyTorch:  norms = x.norm(dim=1, keepdim=True)
-//             return x * torch.clamp(limit / norms, max=1)
-//
-// Given: x (rows, columns), float32, on the CPU or a CUDA device, where some rows may be all zeros, and others a
-// million times as long as limit; limit, above 0.
-// Returned: a tensor like x, on its device. Rows of zeros stay zeros. x itself stays as it is. Where x
-// requires a gradient, called without a trace the function has one for it (rows of zeros apart, where there is none).
-// The trace is made with an example of another number of rows, and then run on x.
-// Counted, on CUDA: waits and copies between host and device (none is needed).
+// Task      limit_norms is the forward pass of a layer. It shortens rows that
+//           are longer than `limit` to that length. In PyTorch:
+//               norms = x.norm(dim=1, keepdim=True)
+//               return x * torch.clamp(limit / norms, max=1)
+//           Called, its result is right. What fy_trace makes of it is right for
+//           its example, and wrong for most other inputs.
+// Example   limit 5, rows (6, 8) and (1, 2)  ->  (3, 4) and (1, 2)
+// Fix       limit_norms, so that its trace gives the same result for every x.
+// Inputs    x         float32 (rows, columns) on a GPU or the CPU; rows may be
+//                     zeros, or a million times as long as limit. The trace is
+//                     made with other values and another number of rows
+//           limit     above 0
+// Required  - right result, called and traced, on the device of x: long rows
+//             have length limit within 1 %, rows of zeros stay zeros; x does
+//             not change
+//           - the right gradient of x (without rows of zeros)
+// Stars     ** no copies, no host synchronization
 #include "ferry.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ FyTensor *limit_norms(FyTensor *x, double limit) {
   // [answer]
   FyTensor *norms = fy_sqrt(fy_sum_dim(fy_mul(x, x), 1, true)); // (rows, 1)
   FyTensor *factors = fy_mul_scalar(fy_pow_scalar(norms, -1), limit);
-  return fy_mul(x, fy_clamp(factors, -INFINITY, 1)); // of short rows, and where the norm is 0: 1
+  return fy_mul(x, fy_clamp(factors, -INFINITY, 1)); // 1 for short rows, and for a norm of 0
   // [stub]
   //| enum { MOST_ROWS = 256 };
   //| FyTensor *rows[MOST_ROWS];

@@ -23,7 +23,6 @@ void drive(Driver *d) {
     fy_backward(called, .gradient = driver_tensor(d, "gradient"));
     driver_put(d, "x.grad", fy_grad(x));
   }
-  driver_put(d, "x", x);
   if (!called)
     return;
   FyModule *traced = fy_trace(model, example, .no_check = true);

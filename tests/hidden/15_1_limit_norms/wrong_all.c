@@ -1,4 +1,4 @@
-// mistake: short rows made longer
+// mistake: short rows lengthened
 #include "ferry.h"
 
 FyTensor *limit_norms(FyTensor *x, double limit) {

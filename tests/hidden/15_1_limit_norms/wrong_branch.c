@@ -1,4 +1,4 @@
-// mistake: a frozen branch
+// mistake: data-dependent branch in a trace
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the norms of the columns
+// mistake: norms of the columns
 #include "ferry.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// mistake: digits lost in a difference
+// mistake: catastrophic cancellation
 #include "ferry.h"
 
 FyTensor *limit_norms(FyTensor *x, double limit) {

@@ -1,4 +1,4 @@
-// mistake: elements cut off
+// mistake: elements clamped
 #include "ferry.h"
 
 FyTensor *limit_norms(FyTensor *x, double limit) {

@@ -1,4 +1,4 @@
-// mistake: numbers of the example
+// mistake: values of the example in the trace
 #include "ferry.h"
 #include <math.h>
 

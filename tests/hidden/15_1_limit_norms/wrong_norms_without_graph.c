@@ -1,4 +1,4 @@
-// mistake: a part without gradients
+// mistake: norms detached from the graph
 #include "ferry.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: no result returned
 #include "ferry.h"
 
 FyTensor *limit_norms(FyTensor *x, double limit) {

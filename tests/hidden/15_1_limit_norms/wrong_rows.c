@@ -1,4 +1,4 @@
-// mistake: the number of rows of the example
+// mistake: loop over rows in a trace
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the square of the norm
+// mistake: missing square root
 #include "ferry.h"
 #include <math.h>
 

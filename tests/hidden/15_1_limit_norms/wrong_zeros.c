@@ -1,4 +1,4 @@
-// mistake: rows of zeros divided by their norm
+// mistake: division by zero
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: values read on the host
+// missing star: host synchronization
 #include "ferry.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// mistake: about as long as the limit
+// A small number keeps the division from zero, as in PyTorch's clip_grad_norm_.
 #include "ferry.h"
 
 #include <math.h>
