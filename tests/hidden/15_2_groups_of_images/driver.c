@@ -2,7 +2,7 @@
 #include "driver.h"
 #include "answer.h"
 
-// Two convolutions with ReLU, then the mean of each channel; notes how it is called.
+// Two convolutions with ReLU, then the mean of each channel. It records how it is called.
 typedef struct Watched {
   FyModule base;
   FyTensor *w1, *w2;

@@ -1,4 +1,4 @@
-// Without the mode, which is as it was afterwards.
+// Turns benchmark mode off for the loop, and restores it.
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// All pictures in batches of one size: the last one is filled up.
+// All images in batches of one size: the last one is padded.
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// Each group filled up to a batch; the scores that are too many are cut off.
+// Each group is padded to a batch; the scores of the padding are cut off.
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

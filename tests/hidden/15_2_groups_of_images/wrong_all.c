@@ -1,4 +1,4 @@
-// mistake: more than a batch at once
+// mistake: batch size exceeded
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: a search for every size
+// mistake: algorithm search for every size
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: no result returned
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: scores in another order
+// mistake: wrong order of the scores
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

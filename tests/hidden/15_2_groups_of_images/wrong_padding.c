@@ -1,4 +1,4 @@
-// mistake: padding among the scores
+// mistake: padding not removed
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,5 +1,5 @@
-// mistake: a search for every size
-// also: more than a batch at once
+// mistake: algorithm search for every size
+// also: batch size exceeded
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: the rest dropped
+// mistake: last batch dropped
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

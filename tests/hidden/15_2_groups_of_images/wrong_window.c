@@ -1,4 +1,4 @@
-// mistake: a batch where there are fewer pictures
+// mistake: fewer images than a batch
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

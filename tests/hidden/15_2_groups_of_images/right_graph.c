@@ -1,4 +1,4 @@
-// mistake: a graph recorded
+// missing star: autograd graph recorded
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: a pass of no pictures
+// missing star: empty batch
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: picture by picture
+// missing star: too many forward passes
 #include "ferry.h"
 
 FyTensor *score_all(FyModule *model, FyTensor *const *groups, int count, int64_t batch) {
