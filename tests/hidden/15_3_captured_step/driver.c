@@ -27,14 +27,14 @@ void drive(Driver *d) {
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"), .momentum = 0.5);
   driver_module(&model->base);
   const FyDevice current = {FY_CUDA, fy_cuda_current_device()};
-  if (driver_has(d, "another stream")) { // than the default one is current
+  if (driver_has(d, "another stream")) { // is current instead of the default one
     fy_set_stream(fy_stream_new(device, 0));
     fy_cuda_set_device(current.index);
   }
   fy_no_grad {
     fy_mul_scalar_(model->weight, 0.5);
     fy_synchronize(device);
-    fy_mul_scalar_(model->weight, 2); // may still be queued when the function is called
+    fy_mul_scalar_(model->weight, 2); // may still be pending when the function is called
   }
   FyCounters before = fy_counters();
   driver_count(d);

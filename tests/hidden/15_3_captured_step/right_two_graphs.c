@@ -1,7 +1,6 @@
 #include "ferry.h"
 
-// Forward and backward in one graph, the optimizer's step in another of the same pool; one step to warm up; on the stream that
-// the model's device has for captures.
+// Forward and backward in one graph, the optimizer's step in another one of the same pool. One warm-up step.
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,
                            FyDevice device) {
   const int64_t steps = fy_size_at(batches, 0);

@@ -22,7 +22,7 @@ FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *ba
       }
     }
     fy_cuda_graph_capture(graph, .stream = stream) {
-      fy_zero_grad(optimizer); // gradients of before go, new ones are made: at every replay
+      fy_zero_grad(optimizer); // every replay starts with new gradients
       loss = fy_mse_loss(fy_forward(model, x), y);
       fy_backward(loss);
       fy_step(optimizer);

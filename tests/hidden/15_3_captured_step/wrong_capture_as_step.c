@@ -1,4 +1,4 @@
-// mistake: the capture taken for a step
+// mistake: capture counted as a step
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

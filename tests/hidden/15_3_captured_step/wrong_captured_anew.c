@@ -1,4 +1,4 @@
-// mistake: captured more than once
+// mistake: repeated capture
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

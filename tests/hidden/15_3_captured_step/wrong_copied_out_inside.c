@@ -1,4 +1,4 @@
-// mistake: a copy that waits in the capture
+// mistake: blocking copy during capture
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

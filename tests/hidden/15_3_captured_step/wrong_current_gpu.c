@@ -1,4 +1,4 @@
-// mistake: captured on the current GPU
+// mistake: capture on the wrong GPU
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: a capture on the default stream
+// mistake: capture on the default stream
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

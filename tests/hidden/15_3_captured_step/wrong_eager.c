@@ -1,4 +1,4 @@
-// mistake: no graph
+// mistake: no CUDA graph
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: no gradients to step by
+// mistake: no optimizer step in the graph
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

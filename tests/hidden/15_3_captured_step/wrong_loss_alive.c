@@ -1,4 +1,4 @@
-// mistake: something of the warm-up alive
+// mistake: tensors of the warm-up kept alive
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

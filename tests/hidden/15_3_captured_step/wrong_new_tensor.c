@@ -1,4 +1,4 @@
-// mistake: the same batch at every replay
+// mistake: same batch in every replay
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: a loss left out
+// mistake: losses of some steps missing
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

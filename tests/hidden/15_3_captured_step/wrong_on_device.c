@@ -1,4 +1,4 @@
-// mistake: the losses on the device
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: the last loss for all
+// mistake: losses overwritten by the replay
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

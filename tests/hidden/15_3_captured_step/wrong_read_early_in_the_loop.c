@@ -1,4 +1,4 @@
-// mistake: read before the device had written
+// mistake: result read before the copy finished
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

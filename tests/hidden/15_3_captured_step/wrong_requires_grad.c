@@ -1,4 +1,4 @@
-// mistake: the losses with their graph
+// mistake: result attached to the autograd graph
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: waited in the capture
+// mistake: host synchronization during capture
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

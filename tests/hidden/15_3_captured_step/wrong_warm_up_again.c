@@ -1,4 +1,4 @@
-// mistake: further steps to warm up
+// mistake: additional training steps
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: no warm-up
+// mistake: missing warm-up step
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

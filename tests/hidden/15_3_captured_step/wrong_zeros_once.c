@@ -1,4 +1,4 @@
-// mistake: gradients add up
+// mistake: gradients not cleared
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: the host waits in every step
+// missing star: host synchronization in every step
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,
@@ -6,7 +6,7 @@ FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *ba
   const int64_t steps = fy_size_at(batches, 0);
   FyTensor *x = fy_empty(fy_size(fy_select(batches, 0, 0)), .device = device);
   FyTensor *y = fy_empty(fy_size(fy_select(targets, 0, 0)), .device = device);
-  FyTensor *losses = fy_zeros(fy_shape(steps), .device = device), *loss = NULL;
+  FyTensor *losses = fy_zeros(fy_shape(steps)), *loss = NULL;
   FyCudaGraph *graph = fy_cuda_graph_new();
   FyStream *stream = fy_stream_new(device, 0);
   fy_stream_wait_stream(stream, fy_current_stream(device));
@@ -29,12 +29,12 @@ FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *ba
       fy_step(optimizer);
     }
     for (int64_t i = 3; i < steps; i++) {
-      fy_copy_(x, fy_select(batches, 0, i));
-      fy_copy_(y, fy_select(targets, 0, i));
+      fy_copy_async_(x, fy_select(batches, 0, i));
+      fy_copy_async_(y, fy_select(targets, 0, i));
       fy_cuda_graph_replay(graph);
-      fy_copy_(fy_select(losses, 0, i), fy_detach(loss));
+      fy_fill_(fy_select(losses, 0, i), fy_item(loss));
     }
   }
   fy_stream_wait_stream(fy_current_stream(device), stream);
-  return fy_cpu(losses);
+  return losses;
 }
