@@ -9,11 +9,11 @@
 // Example   rows fy::add 100 us, fy::mul 250, epoch 900, fy::add 200
 //           ->  keys fy::add, fy::mul; milliseconds 0.3, 0.25; returns 2
 // Write     three_costliest. It returns the number of ops found, at most 3.
-// Inputs    averages  any number of rows, in no order. The key of an op begins with
-//                     "fy::"; other rows are ranges, runtime calls, kernels. An
-//                     op can have several rows, one per combination of input
-//                     sizes, each with its own copy of the key. Times are in
-//                     microseconds and may be 0; no two ops take equally long
+// Inputs    averages  any number of rows, in no order. The key of an op begins
+//                     with "fy::"; other rows are ranges, runtime calls and
+//                     kernels. An op can have several rows, one per combination
+//                     of input sizes, each with its own copy of the key. Times
+//                     are in microseconds, may be 0, and differ between ops
 // Required  - keys and milliseconds of the ops found, most expensive first;
 //             milliseconds[i] is the sum of self_cpu_time_total over all rows
 //           - averages do not change

@@ -9,7 +9,7 @@ static const Mistake LOSS_GRAPHS = {
     "Store fy_detach(loss), or copy in fy_no_grad.",
     "docs/11_memory.md#a-leak-that-python-has-too"};
 static const Mistake STAYS = {"tensors of every step kept alive",
-                              "Each step leaves tensors behind that are still in use. Put fy_scope around the step, "
+                              "Each step keeps tensors that are still in use. Put fy_scope around the step, "
                               "and look for what holds a reference past its end.",
                               "docs/11_memory.md#when-a-tensor-dies"};
 static const Mistake CUT_OFF = {"no autograd graph",

@@ -15,16 +15,16 @@ FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, double lr) {
   FyTensorList *parameters = fy_parameters(model);
   FyTensor *losses = fy_empty(fy_shape(batches), .device = fy_device_of(x));
   for (int64_t i = 0; i < batches; i++) {
-    FyTensor *input = fy_select(x, 0, i), *target = fy_select(y, 0, i), *place = fy_select(losses, 0, i);
+    FyTensor *input = fy_select(x, 0, i), *target = fy_select(y, 0, i), *element = fy_select(losses, 0, i);
     FyTensor *output = fy_forward(model, input);
     FyTensor *loss = fy_mse_loss(output, target);
     fy_backward(loss);
     fy_no_grad {
-      fy_copy_(place, loss);
+      fy_copy_(element, loss);
     }
     fy_drop(loss);
     fy_drop(output);
-    fy_drop(place);
+    fy_drop(element);
     fy_drop(target);
     fy_drop(input);
     for (int k = 0; k < parameters->count; k++) {

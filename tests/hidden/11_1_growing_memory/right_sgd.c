@@ -1,12 +1,12 @@
 #include "ferry.h"
 
-static void step(FyModule *model, FyTensor *x, FyTensor *y, FyOptimizer *optimizer, FyTensor *place) {
+static void step(FyModule *model, FyTensor *x, FyTensor *y, FyOptimizer *optimizer, FyTensor *element) {
   FyTensor *loss = fy_mse_loss(fy_forward(model, x), y);
   fy_zero_grad(optimizer);
   fy_backward(loss);
   fy_step(optimizer);
   fy_no_grad {
-    fy_copy_(place, loss);
+    fy_copy_(element, loss);
   }
 }
 

@@ -47,7 +47,7 @@ static const Mistake WHOLE = {"batch size exceeded",
                               "More than `batch` samples went through the model in one forward pass. Split x.",
                               "docs/07_pitfalls.md#more-memory-than-there-is"};
 static const Mistake STAYS = {"tensors of every batch kept alive",
-                              "No graph is recorded, but each batch leaves tensors behind that are still in use. "
+                              "No graph is recorded, but each batch keeps tensors that are still in use. "
                               "Put fy_scope { ... } around each batch.",
                               "docs/11_memory.md#when-a-tensor-dies"};
 static const Mistake FROZEN = {"requires_grad left off",

@@ -267,10 +267,10 @@ static bool unchanged(const Case *c, const char *name) {
 }
 
 static void judge(Case *c) {
-  Sum want = summed(c, by_rows, 0, INT64_MAX / 2, true), alone = summed(c, by_rows, 0, INT64_MAX / 2, false);
+  Sum want = summed(c, by_rows, 0, INT64_MAX / 2, true), single = summed(c, by_rows, 0, INT64_MAX / 2, false);
   suspects(c);
   if (!expect_array(c, "weight.grad", want.weight, 1e-4) || !expect_array(c, "bias.grad", want.bias, 1e-4) ||
-      !expect_array(c, "loss", alone.loss, 1e-4) ||
+      !expect_array(c, "loss", single.loss, 1e-4) ||
       !expect_device(c, "loss", given_text(c, "device"), strcmp(got_device(c, "loss"), "cpu") == 0 ? &ON_HOST : NULL))
     return;
   if (!expect_that(c, !(got(c, "loss")->flags & ARRAY_REQUIRES_GRAD), &WITH_GRAPH,

@@ -60,10 +60,11 @@ static const Mistake RESET = {"weights restored after the warm-up",
 static const Mistake STALE = {"gradients not cleared", "Call fy_zero_grad before every backward.",
                               "docs/05_model_moves.md#training-steps"};
 static const Mistake LEFT = {"weights not restored at the end", "Copy the given weights back before you return.", LOOP};
-static const Mistake FETCHED = {"host synchronization in the timed steps",
-                                "Something besides the scaler read a value from the device in the timed steps, so the "
-                                "host waited.",
-                                WAITS};
+static const Mistake FETCHED = {
+    "host synchronization in the timed steps",
+    "Something other than the scaler read a value from the device in the timed steps, so the "
+    "host waited.",
+    WAITS};
 static const Mistake ON_THE_CLOCK = {
     "weights restored on the clock",
     "The weights were already restored when you read the clock. Only steps belong between "
@@ -231,10 +232,10 @@ static void suspect_weights(Case *c, const Way *ways, int count) {
     apart[i] = distance(had, weights_of(c, ways[i].variant));
     nearest = apart[i] < apart[nearest] ? i : nearest;
   }
-  bool alone = apart[nearest] < NEAR && 4 * apart[nearest] < distance(had, right);
+  bool single = apart[nearest] < NEAR && 4 * apart[nearest] < distance(had, right);
   for (int i = 0; i < count; i++)
-    alone = alone && (ways[i].mistake == ways[nearest].mistake || 2 * apart[nearest] < apart[i]);
-  suspect_that(c, alone, ways[nearest].mistake);
+    single = single && (ways[i].mistake == ways[nearest].mistake || 2 * apart[nearest] < apart[i]);
+  suspect_that(c, single, ways[nearest].mistake);
 }
 
 // ---- judging -----------------------------------------------------------------------------------------------------------------

@@ -116,15 +116,15 @@ static Ranking rank(const Rows *rows, Measure measure, bool all_rows, bool row_b
     sums[k].calls += rows->calls->f64[i];
   }
   Ranking r = {.found = count < 3 ? count : 3, .keys = {-1, -1, -1}};
-  for (int place = 0; place < r.found; place++) {
-    int best = place;
-    for (int k = place; k < count; k++)
+  for (int index = 0; index < r.found; index++) {
+    int best = index;
+    for (int k = index; k < count; k++)
       if (measured(&sums[k], measure) > measured(&sums[best], measure))
         best = k;
     Sums s = sums[best];
-    sums[best] = sums[place];
-    r.keys[place] = s.key;
-    r.times[place] = s.self / 1000;
+    sums[best] = sums[index];
+    r.keys[index] = s.key;
+    r.times[index] = s.self / 1000;
   }
   return r;
 }
@@ -367,14 +367,14 @@ static Ranking by_beginning(const Case *c, size_t characters) {
 }
 
 // Different keys counted as one because of their first characters. The evidence is the keys, or, if these are right, the time
-// at index `place`.
+// at `index`.
 enum { BY_KEYS = -1 };
-static bool is_by_beginning(const Case *c, const Ranking *r, const Ranking *want, int place) {
+static bool is_by_beginning(const Case *c, const Ranking *r, const Ranking *want, int index) {
   for (size_t characters = FEW_CHARACTERS; characters <= ALL_OF_IT; characters++) {
     const Ranking merged = by_beginning(c, characters);
     const bool right_keys = same_keys(&merged, want);
-    if (place == BY_KEYS ? !right_keys && same_found(r, &merged)
-                         : right_keys && fabs(r->times[place] - merged.times[place]) <= 1e-9 * want->times[place])
+    if (index == BY_KEYS ? !right_keys && same_found(r, &merged)
+                         : right_keys && fabs(r->times[index] - merged.times[index]) <= 1e-9 * want->times[index])
       return true;
   }
   return false;
@@ -450,18 +450,18 @@ static double total_of(const Case *c, int64_t key) {
   return total / 1000;
 }
 
-// The ops are right and in order, but the time at index `place` is wrong.
-static const Mistake *mistake_of_time(Case *c, const Ranking *r, const Ranking *want, int place) {
+// The ops are right and in order, but the time at `index` is wrong.
+static const Mistake *mistake_of_time(Case *c, const Ranking *r, const Ranking *want, int index) {
   const Rows rows = given_rows(c);
-  const double time = r->times[place], right = want->times[place], factor = time / right;
+  const double time = r->times[index], right = want->times[index], factor = time / right;
   if (fabs(factor - 1e3) < 1e-3 || fabs(factor - 1e6) < 1 || fabs(factor - 1e-3) < 1e-9)
     return &UNIT;
-  if (fabs(time - total_of(c, want->keys[place])) <= 1e-9 * right)
+  if (fabs(time - total_of(c, want->keys[index])) <= 1e-9 * right)
     return &TOTALS_TOLD;
   const Ranking row_by_row = rank(&rows, BY_SELF, false, true);
-  if (is_by_beginning(c, r, want, place))
+  if (is_by_beginning(c, r, want, index))
     return &BEGINNING;
-  return same_keys(&row_by_row, want) && fabs(time - row_by_row.times[place]) <= 1e-9 * right ? &ROW_BY_ROW : NULL;
+  return same_keys(&row_by_row, want) && fabs(time - row_by_row.times[index]) <= 1e-9 * right ? &ROW_BY_ROW : NULL;
 }
 
 static void judge(Case *c) {

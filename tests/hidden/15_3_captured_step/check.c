@@ -358,8 +358,8 @@ static void judge(Case *c) {
   expect_that(c, !(got(c, "losses")->flags & ARRAY_REQUIRES_GRAD), &GRAPH, "losses: expected to require no gradient");
   if (!expect_at_least(c, "graph launches", got_count(c, "graph launches"), 1, &NO_GRAPH))
     return;
-  const bool anew = got_count(c, "calls") + got_count(c, "graph launches") > steps + 1;
-  if (!expect_at_most(c, "forward passes on the host", got_count(c, "calls"), 8, anew ? &MANY_CAPTURES : NULL))
+  const bool repeated = got_count(c, "calls") + got_count(c, "graph launches") > steps + 1;
+  if (!expect_at_most(c, "forward passes on the host", got_count(c, "calls"), 8, repeated ? &MANY_CAPTURES : NULL))
     return;
   expect_at_most(c, "forward passes on the host", got_count(c, "calls"), 4, &LONG_WARM_UP);
   expect_at_most(c, "host synchronizations", counts(c)->synchronizations, 6, &WAITED);
