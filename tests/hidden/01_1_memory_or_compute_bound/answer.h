@@ -4,8 +4,8 @@
 #include "ferry.h"
 
 typedef struct Machine {
-  double flops;     // operations per second, at most
-  double bandwidth; // bytes per second, at most
+  double flops;     // peak FLOP/s
+  double bandwidth; // peak bytes per second
 } Machine;
 
 double elementwise_intensity(int inputs, int operations, int element_bytes);

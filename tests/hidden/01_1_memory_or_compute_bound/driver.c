@@ -5,8 +5,9 @@
 enum { CASES = 48, FIELDS = 6 };
 
 void drive(Driver *d) {
-  const Array *cases = driver_array(d, "cases"), *at = driver_array(d, "intensity"), *room = driver_array(d, "machine");
-  const Machine machine = {room->f64[0], room->f64[1]};
+  const Array *cases = driver_array(d, "cases"), *at = driver_array(d, "intensity"),
+              *limits = driver_array(d, "machine");
+  const Machine machine = {limits->f64[0], limits->f64[1]};
   double elementwise[CASES], product[CASES], best[CASES];
   int64_t waits[CASES];
   for (int64_t i = 0; i < CASES; i++) {

@@ -1,4 +1,4 @@
-// By times: how long the arithmetic and the bytes take, each for itself.
+// By the time that the arithmetic and the memory traffic take.
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// Counted in whole numbers of 64 bits, divided at the end.
+// Counted in 64-bit integers.
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: elements counted as bytes
+// mistake: FLOP per element instead of per byte
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: waiting at the balance itself
+// mistake: ridge point counted as memory-bound
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

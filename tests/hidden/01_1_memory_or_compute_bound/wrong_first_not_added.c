@@ -1,4 +1,4 @@
-// mistake: an addition less for each result
+// mistake: one addition per result not counted
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: divided as whole numbers
+// mistake: integer division
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

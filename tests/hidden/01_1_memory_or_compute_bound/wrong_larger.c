@@ -1,4 +1,4 @@
-// mistake: the larger of the two limits
+// mistake: maximum of the two roofs
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

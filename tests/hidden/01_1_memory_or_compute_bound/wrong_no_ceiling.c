@@ -1,4 +1,4 @@
-// mistake: memory's limit alone
+// mistake: compute roof missing
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: more than an int holds
+// mistake: integer overflow
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

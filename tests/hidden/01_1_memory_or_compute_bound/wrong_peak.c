@@ -1,4 +1,4 @@
-// mistake: arithmetic's limit alone
+// mistake: memory roof missing
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: operations for each input
+// mistake: operations counted per input
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the result's bytes left out
+// mistake: output bytes not counted
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

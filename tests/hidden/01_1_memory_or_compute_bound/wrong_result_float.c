@@ -1,4 +1,4 @@
-// mistake: a result of 2-byte elements in 4 bytes
+// mistake: output counted as float32
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the result counted twice
+// mistake: output bytes counted twice
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the wrong side of the balance
+// mistake: comparison reversed
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: taken for square matrices
+// mistake: square matrices assumed
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: bytes per operation
+// mistake: machine balance inverted
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {

@@ -1,4 +1,4 @@
-// mistake: the balance met by rounding
+// The product is counted in float.
 #include "ferry.h"
 
 double elementwise_intensity(int inputs, int operations, int element_bytes) {
@@ -6,9 +6,9 @@ double elementwise_intensity(int inputs, int operations, int element_bytes) {
 }
 
 double product_intensity(int m, int k, int n, int element_bytes) {
-  double operations = 2.0 * m * k * n; // in double: 100000 cubed is no int
-  double elements = (double)m * k + (double)k * n + (double)m * n;
-  return operations / (elements * element_bytes);
+  float operations = 2.0f * (float)m * (float)k * (float)n;
+  float elements = (float)m * (float)k + (float)k * (float)n + (float)m * (float)n;
+  return operations / (elements * (float)element_bytes);
 }
 
 double best_flops(const Machine *machine, double intensity) {
@@ -17,6 +17,5 @@ double best_flops(const Machine *machine, double intensity) {
 }
 
 bool waits_for_memory(const Machine *machine, double intensity) {
-  double balance = machine->flops / machine->bandwidth;
-  return intensity < balance * (1 - 1e-6);
+  return intensity < machine->flops / machine->bandwidth; // the machine's balance
 }
