@@ -1,50 +1,45 @@
-// Exercise 2.1: choose a device                                                 (chapter 2, docs/02_device_check.md)
+// Exercise 2.1: Choose a device                       lesson 2 · easy · 15 min
 //
-// A program takes its device from its user, as a word, and runs on machines of all kinds. Write choose_device: the
-// device to use for a wish, on a machine with `cuda_devices` CUDA devices and perhaps one of Apple's GPUs. A wish is
-//
-//   "auto"             the best there is: CUDA first, then mps, then the CPU
-//   "cpu"              the CPU, whatever else there is
-//   "cuda", "mps"      that kind
-//   "cuda:N"           the GPU with that number
-//
-// A wish for what this machine has not got is answered with the best there is, as "auto" is, and never with an error.
-// Then write device_here, the same for the machine that the program runs on.
-//
-//   PyTorch:  torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
-//
-// Given: one of these words; N has one or two digits, and no zero in front of another one. The tests describe machines
-// that they do not have, so choose_device may not make anything on the device it chooses. For the best GPU, "cuda" and
-// "cuda:0" both count as right; of the CPU and of mps only the kind is looked at, not the number.
-// Judged: the device, with and without CUDA, and that a tensor can be made on what device_here returns.
+// Task      Pick the device that the user requests, so that one program runs
+//           on every machine. If the machine does not have it, pick the best
+//           device that it has: CUDA, otherwise mps, otherwise the CPU.
+//               torch.device("cuda" if torch.cuda.is_available() else "cpu")
+// Example   choose_device("cuda:1", 2, false)   ->   cuda:1
+//           choose_device("cuda:3", 2, false)   ->   cuda:0
+// Write     choose_device, for the machine that its arguments describe, and
+//           device_here, for the machine that the program runs on
+// Inputs    requested      "auto" (the best), "cpu", "mps", "cuda" or "cuda:N";
+//                          N is 0 to 99, without leading zeros
+//           cuda_devices   number of CUDA devices, may be 0
+//           mps_available  whether there is an Apple GPU
+// Required  - the right device, on machines with and without CUDA or mps
+//           - no error if the requested device is missing
+//           - cuda and cuda:0 both count as the best CUDA device
 #include "ferry.h"
 #include <string.h>
 
-FyDevice choose_device(const char *wish, int cuda_devices, bool mps_available) {
+FyDevice choose_device(const char *requested, int cuda_devices, bool mps_available) {
   // [answer]
   FyDevice best = fy_device(cuda_devices > 0 ? "cuda" : mps_available ? "mps" : "cpu");
-  if (strcmp(wish, "auto") == 0)
+  if (strcmp(requested, "auto") == 0)
     return best;
-  FyDevice wished = fy_device(wish);
-  if (wished.type == FY_CPU)
-    return wished;
-  if (wished.type == FY_MPS && mps_available)
-    return wished;
-  if (wished.type == FY_CUDA && cuda_devices > 0 && wished.index < cuda_devices) // "cuda" has the index -1
-    return wished;
+  FyDevice device = fy_device(requested);
+  if (device.type == FY_CPU)
+    return device;
+  if (device.type == FY_MPS && mps_available)
+    return device;
+  if (device.type == FY_CUDA && cuda_devices > 0 && device.index < cuda_devices) // "cuda" has the index -1
+    return device;
   return best;
   // [stub]
-  //| (void)wish;
-  //| (void)cuda_devices;
-  //| (void)mps_available;
-  //| return FY_CPU_DEVICE; // what was wished for, if it is there
+  //| return FY_CPU_DEVICE; // or the requested device
   // [end]
 }
 
-FyDevice device_here(const char *wish) {
+FyDevice device_here(const char *requested) {
   // [answer]
-  return choose_device(wish, fy_cuda_device_count(), fy_mps_is_available());
+  return choose_device(requested, fy_cuda_device_count(), fy_mps_is_available());
   // [stub]
-  //| return choose_device(wish, 0, false); // what does this machine have?
+  //| return choose_device(requested, 0, false); // ask this machine instead
   // [end]
 }

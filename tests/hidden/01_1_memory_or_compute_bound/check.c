@@ -86,7 +86,7 @@ static void ask_slow(Case *c) { // a ridge point below 1
   ask(c, (double)draw_int(c, 4, 9) * 1e8, 0x1p34, 40);
 }
 
-// ---- the numbers, right and wrong --------------------------------------------------------------------------------------
+// ---- the numbers, right and wrong -----------------------------------------------------------------------------------
 
 typedef enum Slip {
   RIGHT,

@@ -1,4 +1,4 @@
-// By cases.
+// Decides whether the device exists, then returns it or the best one.
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// The word taken apart by hand, and every kind asked for in turn.
+// Parses the string by hand.
 #include "ferry.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// mistake: this machine assumed
+// mistake: hard-coded machine in device_here
 #include "ferry.h"
 #include <string.h>
 

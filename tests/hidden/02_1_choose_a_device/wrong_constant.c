@@ -1,4 +1,4 @@
-// mistake: chosen without asking
+// mistake: device availability not checked
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: always the CPU
+// mistake: CPU for every request
 #include "ferry.h"
 #include <string.h>
 

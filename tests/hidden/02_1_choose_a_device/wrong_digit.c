@@ -1,4 +1,4 @@
-// mistake: one digit of the number
+// mistake: only one digit parsed
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: the number ignored
+// mistake: device index ignored
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: one past the last
+// mistake: off-by-one device index
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: mps before cuda
+// mistake: MPS preferred to CUDA
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: mps forgotten
+// mistake: MPS fallback missing
 #include "ferry.h"
 #include <string.h>
 

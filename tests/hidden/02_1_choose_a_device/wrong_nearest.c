@@ -1,4 +1,4 @@
-// mistake: the last GPU in place of the best
+// mistake: last GPU instead of the first
 #include "ferry.h"
 #include <string.h>
 

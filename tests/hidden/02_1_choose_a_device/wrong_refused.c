@@ -1,4 +1,4 @@
-// mistake: the CPU refused
+// mistake: CPU request overridden
 #include "ferry.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// mistake: straight to the CPU
+// mistake: CPU instead of the best device
 #include "ferry.h"
 #include <string.h>
 

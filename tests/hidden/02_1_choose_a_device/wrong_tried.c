@@ -1,4 +1,4 @@
-// mistake: tried out on this machine
+// mistake: availability tested on this machine
 #include "ferry.h"
 #include <string.h>
 
