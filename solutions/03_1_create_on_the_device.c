@@ -1,17 +1,17 @@
-// Exercise 3.1: made where it is needed                                         (chapter 3, docs/03_tensor_moves.md)
+// Exercise 3.1: Create a tensor on its device         lesson 3 · easy · 10 min
 //
-// Write offset_grid: a rows x columns float32 tensor on `device` whose element (i, j) is
-//
-//   offset + j            (the same in every row)
-//
-//   PyTorch:  offset + torch.arange(columns, device=device, dtype=torch.float32).expand(rows, columns).contiguous()
-//
-// Given: a device (the CPU, or any CUDA device), rows and columns (either may be 0), and offset, any number up to 1e15
-// either way (a whole one, too).
-// Counted: copies between host and device, and between devices. There is no need for one: whatever is made, is made on
-// the device.
-// The result is contiguous and has memory of its own for each of its elements, in each call anew: the caller may write
-// into it.
+// Task      Create a float32 grid directly on a device, so that no copy is
+//           needed to get it there. Element (i, j) is offset + j:
+//               row = torch.arange(columns, device=device, dtype=torch.float32)
+//               grid = (offset + row).expand(rows, columns).contiguous()
+// Example   2 rows, 3 columns, offset 0.5   ->   0.5 1.5 2.5
+//                                                0.5 1.5 2.5
+// Write     offset_grid
+// Inputs    device         the CPU or any CUDA device
+//           rows, columns  may be 0
+//           offset         -1000 to 1000, with or without a fraction
+// Required  - a new contiguous float32 tensor on `device` in every call
+//           - no copies between host and device, or between devices
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {
@@ -20,10 +20,6 @@ FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double off
   FyTensor *grid = fy_expand(row, fy_shape(rows, columns));
   return fy_contiguous(fy_add_scalar(grid, offset));
   // [stub]
-  //| (void)device;
-  //| (void)rows;
-  //| (void)columns;
-  //| (void)offset;
-  //| return NULL; // the grid goes here
+  //| return NULL;
   // [end]
 }

@@ -1,4 +1,4 @@
-// A column of ones times a row: one product makes the memory.
+// Outer product of a column of ones and a row.
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// Filled, and the row added in place.
+// fy_full, then the row is added in place.
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// Row by row, into memory that is there.
+// Copies the row into each row of an empty tensor, on the device.
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

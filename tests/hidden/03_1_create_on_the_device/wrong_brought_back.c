@@ -1,4 +1,4 @@
-// mistake: brought back to the CPU
+// mistake: result copied back to the CPU
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// mistake: by way of another GPU
+// mistake: copy from another GPU
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: counted on from row to row
+// mistake: row offset added
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// mistake: another dtype
+// mistake: wrong dtype
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// mistake: kept from an earlier call
+// mistake: cached result
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// mistake: left on the CPU
+// mistake: tensor left on the CPU
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

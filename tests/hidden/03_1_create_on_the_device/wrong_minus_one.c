@@ -1,4 +1,4 @@
-// mistake: -1 where there are no elements
+// mistake: size of -1 in an empty view
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

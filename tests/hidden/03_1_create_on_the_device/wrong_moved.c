@@ -1,4 +1,4 @@
-// mistake: made on the CPU and moved
+// mistake: created on the CPU and moved
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

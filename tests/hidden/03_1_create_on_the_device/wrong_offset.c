@@ -1,4 +1,4 @@
-// mistake: offset left out
+// mistake: result of an out-of-place operation ignored
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

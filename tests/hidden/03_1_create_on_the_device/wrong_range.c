@@ -1,4 +1,4 @@
-// mistake: a range that ends at a sum
+// mistake: floating-point range end
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

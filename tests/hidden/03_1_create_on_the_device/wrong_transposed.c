@@ -1,4 +1,4 @@
-// mistake: rows that do not lie in memory one after the other
+// mistake: non-contiguous result
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {

@@ -1,4 +1,4 @@
-// mistake: the offset cut to a whole number
+// mistake: offset converted to an integer
 #include "ferry.h"
 
 FyTensor *offset_grid(FyDevice device, int64_t rows, int64_t columns, double offset) {
