@@ -1,35 +1,28 @@
-// Exercise 3.2: one product, two devices                                         (chapter 3, docs/03_tensor_moves.md)
+// Exercise 3.2: Compare two devices                   lesson 3 · easy · 15 min
 //
-// Does a device calculate what the CPU does? Write two functions.
-//
-// largest_difference: the largest |x - y| of all elements, as a number; 0 for tensors that have none. x is on the CPU,
-// y on any device, both float32 of one shape with any number of dimensions, and not always contiguous. All values and
-// differences are finite; they may be tiny or huge.
-//
-//   PyTorch:  (x - y.cpu()).abs().max().item()
-//
-// compare_products: the matrix product of a (m, k) and b (k, n), calculated on the CPU and calculated on `device`.
-// Store both results, each where it was calculated, and return their largest difference.
-//
-//   PyTorch:  on_cpu = a @ b
-//             on_device = a.to(device) @ b.to(device)
-//
-// Given: a and b on the CPU, float32, not always contiguous, m, k and n at least 1; a device: any GPU, or the CPU.
-// None of a, b, x and y may be changed.
-// Counted: copies. compare_products needs two to the device and one back; largest_difference one back, and none to the
-// device.
+// Task      Check that a device and the CPU give the same result: multiply two
+//           matrices on both, and find the largest difference.
+//               on_cpu = a @ b
+//               on_device = a.to(device) @ b.to(device)
+//               (on_cpu - on_device.cpu()).abs().max().item()
+// Example   largest_difference of 1 2 3 and 1 4 2.5   ->   2
+// Write     largest_difference and compare_products
+// Inputs    x         float32 on the CPU, any shape, may be empty or a view
+//           y         float32 of the same shape on any device
+//           a, b      float32 on the CPU, (m, k) and (k, n), may be views
+//           device    the CPU or any CUDA device
+// Required  - largest_difference: the largest |x - y|; 0 for empty tensors
+//           - compare_products: the largest difference of both products
+//           - *on_cpu computed on the CPU, *on_device on `device`, both there
+//           - inputs unchanged
+// Stars     ** few copies: at most 3 to the device and 2 back per call
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {
-  (void)x;
-  (void)y;
   return -1;
 }
 
 double compare_products(FyTensor *a, FyTensor *b, FyDevice device, FyTensor **on_cpu, FyTensor **on_device) {
-  (void)a;
-  (void)b;
-  (void)device;
   *on_cpu = NULL;
   *on_device = NULL;
   return -1;

@@ -1,4 +1,4 @@
-// The device first, and the difference by minimum and maximum.
+// Minimum and maximum of the signed difference.
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// The differences in a plain loop over host memory, one fetch for all of them.
+// A plain loop over host memory.
 #include "ferry.h"
 #include <math.h>
 #include <stdlib.h>

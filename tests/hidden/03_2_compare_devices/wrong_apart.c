@@ -1,4 +1,4 @@
-// mistake: operands on two devices
+// mistake: operands on different devices
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

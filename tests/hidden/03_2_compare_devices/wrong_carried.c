@@ -1,4 +1,4 @@
-// mistake: calculated on the CPU alone
+// mistake: product computed on the CPU only
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

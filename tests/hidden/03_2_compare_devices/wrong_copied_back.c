@@ -1,4 +1,4 @@
-// mistake: the CPU's product calculated on the device
+// mistake: CPU product computed on the device
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

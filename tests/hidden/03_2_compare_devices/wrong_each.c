@@ -1,4 +1,4 @@
-// mistake: element by element
+// mistake: elementwise product
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

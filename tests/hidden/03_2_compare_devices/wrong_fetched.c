@@ -1,4 +1,4 @@
-// mistake: the device's product fetched
+// mistake: result copied back to the CPU
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

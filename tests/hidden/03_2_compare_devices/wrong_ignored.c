@@ -1,4 +1,4 @@
-// mistake: the result of to ignored
+// mistake: result of fy_to ignored
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the mean instead of the maximum
+// mistake: mean instead of maximum
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

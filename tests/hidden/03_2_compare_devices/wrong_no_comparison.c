@@ -1,4 +1,4 @@
-// mistake: not compared with the device's result
+// mistake: device result not compared
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: the maximum of nothing
+// mistake: maximum of an empty tensor
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

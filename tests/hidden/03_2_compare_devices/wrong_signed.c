@@ -1,4 +1,4 @@
-// mistake: without the absolute value
+// mistake: missing absolute value
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

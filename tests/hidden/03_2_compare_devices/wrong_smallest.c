@@ -1,4 +1,4 @@
-// mistake: the smallest difference
+// mistake: minimum instead of maximum
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: factors swapped
+// mistake: matrix factors swapped
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: written for two dimensions
+// mistake: only two dimensions handled
 #include "ferry.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: one transfer per row
+// missing star: one transfer per row
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: fetched in pieces
+// missing star: one transfer per element
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

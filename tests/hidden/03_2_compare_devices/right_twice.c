@@ -1,13 +1,14 @@
-// mistake: moved more than once
+// missing star: repeated transfers
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {
-  return fy_numel(x) ? fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y))))) : 0;
+  if (fy_numel(x) == 0)
+    return 0;
+  return fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y)))));
 }
 
 double compare_products(FyTensor *a, FyTensor *b, FyDevice device, FyTensor **on_cpu, FyTensor **on_device) {
   *on_cpu = fy_matmul(a, b);
   *on_device = fy_matmul(fy_to(a, device), fy_to(b, device));
-  FyTensor *there = fy_to(*on_cpu, device);
-  return fy_item(fy_max(fy_abs(fy_sub(there, *on_device))));
+  return largest_difference(*on_cpu, fy_matmul(fy_to(a, device), fy_to(b, device)));
 }

@@ -1,16 +1,12 @@
-// mistake: the same memory taken for the same values
+// The square root of the largest square.
 #include "ferry.h"
+#include <math.h>
 
 double largest_difference(FyTensor *x, FyTensor *y) {
-  if (fy_numel(x) == 0 || fy_shares_storage(x, y)) // the same memory: no difference
+  if (fy_numel(x) == 0)
     return 0;
-  double result = 0;
-  fy_scope {
-    fy_no_grad {
-      result = fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y)))));
-    }
-  }
-  return result;
+  FyTensor *difference = fy_sub(x, fy_cpu(y));
+  return sqrt(fy_item(fy_max(fy_mul(difference, difference))));
 }
 
 double compare_products(FyTensor *a, FyTensor *b, FyDevice device, FyTensor **on_cpu, FyTensor **on_device) {
