@@ -236,8 +236,8 @@ static void ask_square(Case *c) {
   int64_t n = draw_odd(c, 17, 31);
   ask_product(c, n, n, n, "cuda:0", (Give){.requires_grad = true});
 }
-// With the rounding of tensor cores: otherwise a simulated device's product equals the CPU's, and every difference is 0. All are positive,
-// so that the sums and their differences are large.
+// With the rounding of tensor cores: otherwise a simulated device's product equals the CPU's, and every difference is 0. All
+// are positive, so that the sums and their differences are large.
 static void ask_large(Case *c) {
   int64_t k = draw_odd(c, 151, 199);
   ask_product_of(c, draw_array(c, FY_FLOAT32, shape(draw_odd(c, 101, 149), k), 32, 128),

@@ -5,4 +5,4 @@ typedef void (*Work)(void *context); // starts work on the device and returns
 
 double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device);
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device);

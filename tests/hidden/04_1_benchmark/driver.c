@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The work counts itself on the device and sends its count to the host without waiting. Everything that happens is noted:
-// each piece of work and each reading of the clock, with how often the host had waited by then and what had arrived.
+// The work counts itself on the device and copies its count to the host asynchronously. The driver logs each call of the work and
+// each reading of the clock, with the number of synchronizations and the count that had arrived by then.
 #include "driver.h"
 #include "answer.h"
 #include "device/runtime.h"
@@ -17,7 +17,7 @@ static struct {
 
 static void note(int kind) {
   if (bench.events == EVENTS)
-    fy_raise(FY_RUNTIME_ERROR, "more than %d turns and readings of the clock", EVENTS);
+    fy_raise(FY_RUNTIME_ERROR, "more than %d iterations and readings of the clock", EVENTS);
   int64_t *row = bench.noted[bench.events++];
   row[0] = kind;
   row[1] = fy_counters().synchronizations;
@@ -45,7 +45,7 @@ double seconds_now(void) {
   return i <= last ? bench.clock->f64[i] : bench.clock->f64[last] + (double)(i - last);
 }
 
-static double bench_on(Driver *d, const char *device, int turns) {
+static double bench_on(Driver *d, const char *device, int iterations) {
   bench.device = fy_device(device);
   bench.counter = fy_zeros(FY_SCALAR, .device = bench.device);
   bench.arrived = bench.device.type == FY_CUDA ? fy_zeros(FY_SCALAR, .pin_memory = true) : bench.counter;
@@ -55,37 +55,33 @@ static double bench_on(Driver *d, const char *device, int turns) {
   for (int64_t i = (int64_t)driver_number(d, "pending"); i > 0; i--)
     count_one();
   note(PENDING);
-  double seconds = seconds_per_turn(work, &bench, turns, bench.device);
+  double seconds = seconds_per_turn(work, &bench, iterations, bench.device);
   note(PENDING);
   return seconds;
 }
 
-// On another device where there is one, and with a turn more. Returns how many came before the first reading of the clock.
-static int64_t earlier_call(Driver *d, const char *device, int turns) {
+// A call before the judged one, on another device if there is one, with one iteration more.
+static void earlier_call(Driver *d, const char *device, int iterations) {
   int own = fy_device(device).index, count = fy_cuda_device_count();
   const char *other = count < 2 ? device : own == 0 ? "cuda:1" : "cuda:0";
-  int64_t before = 0;
-  bench_on(d, other, turns + 1);
-  for (int64_t i = 0; i < bench.events && bench.noted[i][0] != READING; i++)
-    before += bench.noted[i][0] == WORK;
-  return before;
+  bench_on(d, other, iterations + 1);
 }
 
 void drive(Driver *d) {
   const char *device = driver_text(d, "device");
-  int turns = (int)driver_number(d, "turns");
-  driver_put_number(d, "turns before in the first call", (double)earlier_call(d, device, turns));
+  int iterations = (int)driver_number(d, "iterations");
+  earlier_call(d, device, iterations);
   double seconds = 0;
   if (driver_has(d, "stream")) {
     fy_stream_guard(fy_stream_new(fy_device(device), 0)) {
-      seconds = bench_on(d, device, turns);
+      seconds = bench_on(d, device, iterations);
     }
   } else {
-    seconds = bench_on(d, device, turns);
+    seconds = bench_on(d, device, iterations);
   }
   driver_put_number(d, "seconds", seconds);
   Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
   driver_put_array(d, "events", FY_INT64, s, bench.noted);
   if (driver_has(d, "and then"))
-    driver_put_number(d, "then seconds", bench_on(d, driver_text(d, "and then"), turns));
+    driver_put_number(d, "then seconds", bench_on(d, driver_text(d, "and then"), iterations));
 }

@@ -1,8 +1,7 @@
-// An event behind the last turn; several warm-up turns, each waited for.
+// Waits for an event after the last iteration; several warm-up iterations.
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
 static void wait_for(FyDevice device) {
   FyEvent *passed = fy_event_new(false);
@@ -10,16 +9,16 @@ static void wait_for(FyDevice device) {
   fy_event_synchronize(passed);
 }
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   for (int i = 0; i < 2; i++) {
     work(context);
     wait_for(device);
   }
   double start = seconds_now(), total = 0;
-  int left = turns;
+  int left = iterations;
   while (left-- > 0)
     work(context);
   wait_for(device);
   total = seconds_now() - start;
-  return total / turns;
+  return total / iterations;
 }

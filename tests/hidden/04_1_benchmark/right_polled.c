@@ -1,17 +1,16 @@
-// Asked until it is done, instead of waited for.
+// Polls the stream.
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   work(context);
   while (!fy_stream_query(fy_current_stream(device)))
     ;
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   while (!fy_stream_query(fy_current_stream(device)))
     ;
-  return (seconds_now() - start) / turns;
+  return (seconds_now() - start) / iterations;
 }

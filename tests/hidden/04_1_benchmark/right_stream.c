@@ -1,18 +1,17 @@
-// The stream that the work is in, instead of the whole device.
+// Synchronizes the current stream instead of the device.
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   FyStream *stream = fy_current_stream(device);
   for (int i = 0; i < 3; i++)
     work(context);
   fy_stream_synchronize(stream);
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   fy_stream_synchronize(stream);
   double stop = seconds_now();
-  return (stop - start) / turns;
+  return (stop - start) / iterations;
 }

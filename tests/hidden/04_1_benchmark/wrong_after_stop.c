@@ -1,16 +1,15 @@
-// mistake: synchronised after the clock was stopped
+// mistake: synchronization after the clock stops
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   work(context);
   fy_synchronize(device);
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   double stop = seconds_now();
   fy_synchronize(device);
-  return (stop - start) / turns;
+  return (stop - start) / iterations;
 }

@@ -1,15 +1,14 @@
-// mistake: waited for another device or stream
+// mistake: wrong stream or device synchronized
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   work(context);
   fy_stream_synchronize(fy_default_stream(device));
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   fy_stream_synchronize(fy_default_stream(device));
-  return (seconds_now() - start) / turns;
+  return (seconds_now() - start) / iterations;
 }

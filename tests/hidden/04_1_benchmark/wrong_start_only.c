@@ -1,15 +1,14 @@
-// mistake: the clock stopped before the work was done
+// mistake: missing synchronization before the clock stops
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   work(context);
   fy_synchronize(device);
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   double stop = seconds_now();
-  return (stop - start) / turns;
+  return (stop - start) / iterations;
 }

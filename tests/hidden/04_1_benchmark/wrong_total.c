@@ -1,14 +1,13 @@
-// mistake: the time of all turns
+// mistake: total time instead of time per iteration
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   work(context);
   fy_synchronize(device);
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   fy_synchronize(device);
   return seconds_now() - start;

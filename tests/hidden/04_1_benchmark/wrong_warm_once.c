@@ -1,18 +1,17 @@
-// mistake: a warm-up in the first call alone
+// mistake: missing warm-up
 #include "ferry.h"
 
 typedef void (*Work)(void *context);
-double seconds_now(void);
 
-double seconds_per_turn(Work work, void *context, int turns, FyDevice device) {
+double seconds_per_turn(Work work, void *context, int iterations, FyDevice device) {
   static bool warm;
   if (!warm)
     work(context);
   warm = true;
   fy_synchronize(device);
   double start = seconds_now();
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < iterations; i++)
     work(context);
   fy_synchronize(device);
-  return (seconds_now() - start) / turns;
+  return (seconds_now() - start) / iterations;
 }
