@@ -1,35 +1,26 @@
-// Exercise 4.2: a CPU against a GPU, timed right                                    (chapter 4, docs/04_benchmarks.md)
+// Exercise 4.2: Time the CPU and the GPU            lesson 4 · medium · 30 min
 //
-// How many times as fast is a GPU at a matrix product? Write compare, which measures it on both and does justice to
-// both:
-//
-//   - the first product on each is a warm-up, and on no clock
-//   - then come `runs` products on each, and each of them is on a clock of its own
-//   - the clock is started when the device has nothing left to do, in any of its streams, and stopped when the product
-//     is done
-//   - moving the matrices to the GPU is another question: nothing crosses while a clock is running
-//   - of the `runs` times the median counts: the middle one in order, or the mean of the two in the middle
-//
-//   PyTorch:  def median_seconds(a, b, device):
-//                 a @ b
-//                 times = []
-//                 for _ in range(runs):
-//                     torch.cuda.synchronize(device)
-//                     start = time.perf_counter()
-//                     a @ b
-//                     torch.cuda.synchronize(device)
-//                     times.append(time.perf_counter() - start)
-//                 return statistics.median(times)
-//
-// Given: product(x, y), which calls fy_matmul and is to be used for every product; seconds_now(), the clock, in
-// seconds; a and b, float32 on the CPU, of sizes that fit; a GPU, not always the first, on which other work may be
-// pending, in any stream, and any stream may be the current one; runs, 1 to 25.
-// Filled in: typedef struct Comparison { double cpu, gpu, times_as_fast; }: the two medians, and how often the GPU's
-// time goes into the CPU's.
-// Judged: what had arrived and what had crossed at each reading of the clock. No clock decides whether you pass.
+// Task      Measure how many times as fast as the CPU a GPU multiplies two
+//           matrices. On each, take the median of `runs` times:
+//               a @ b                                    # warm-up
+//               torch.cuda.synchronize(); start = time.perf_counter()
+//               a @ b; torch.cuda.synchronize()
+//               times.append(time.perf_counter() - start)
+// Example   times 3 1 8 2   ->   median 2.5, the mean of 2 and 3
+// Write     compare: fills in the two medians, and cpu / gpu
+// Inputs    a, b           float32 on the CPU, (m, k) and (k, n)
+//           gpu            any CUDA device, may be busy in any of its streams
+//           runs           1 to 25
+//           product(x, y)  the matrix product; call it for every run
+//           seconds_now()  the clock, in seconds
+// Required  - a warm-up on each device, then `runs` products, each between
+//             two readings of the clock
+//           - the device is idle when the clock starts, and the product has
+//             finished when it stops
+//           - no copy between host and device while the clock runs
 #include "ferry.h"
 
-#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+#ifndef ANSWER_H // the tests declare these themselves
 typedef struct Comparison {
   double cpu, gpu, times_as_fast;
 } Comparison;
@@ -39,9 +30,5 @@ double seconds_now(void);
 #endif
 
 void compare(FyTensor *a, FyTensor *b, FyDevice gpu, int runs, Comparison *result) {
-  (void)a;
-  (void)b;
-  (void)gpu;
-  (void)runs;
-  *result = (Comparison){0}; // the two medians and their ratio go here
+  *result = (Comparison){0};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 4.2: a CPU against a GPU. The clock is the driver's, and its readings are drawn from the seed.
+// Exercise 4.2: time a CPU and a GPU. The clock is the driver's, and its readings are drawn from the seed.
 #include "exercise.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,47 +9,42 @@
 #define EARLY "docs/04_benchmarks.md#the-clock-that-stops-too-early"
 
 static const Mistake TOO_EARLY = {
-    "the clock stopped before the product was done",
-    "On a GPU the call returns when the work is queued. Wait for the device, then read the clock.", EARLY};
-static const Mistake STILL_PENDING = {"earlier work on the clock",
-                                      "When the clock was started, work queued before was still under way. It is "
-                                      "measured too: wait for the device first.",
-                                      EARLY};
+    "missing synchronization before the clock stops",
+    "On a GPU the call returns before the product is finished. Synchronize the GPU, then read the clock.", EARLY};
+static const Mistake STILL_PENDING = {
+    "missing synchronization before the clock starts",
+    "Earlier work was still running and is measured as well. Synchronize the whole GPU, then start the clock.", EARLY};
 static const Mistake NO_WARM_UP = {
-    "no warm-up", "The first product pays for loading kernels and reserving memory. Run one without a clock, on each.",
+    "missing warm-up",
+    "The first product pays for loading kernels and allocating memory. Run one without measuring it, on each device.",
     CARE};
-static const Mistake MOVED_THERE = {"the moves on the clock",
-                                    "The matrices crossed while the clock was running. Move them before.",
-                                    "docs/04_benchmarks.md#where-the-time-of-a-round-trip-goes"};
-static const Mistake ALL_AT_ONCE = {"one clock for all runs",
-                                    "Several products lay between two readings: that gives a mean, in which one "
-                                    "disturbed run spoils all. Read the clock "
-                                    "around each.",
-                                    CARE};
-static const Mistake MEAN = {"the mean in place of the median",
-                             "One run that something disturbed moves the mean, and leaves the median.", CARE};
-static const Mistake BEST = {"the best in place of the median",
-                             "The least time tells what the machine can do, not what it usually does.", CARE};
-static const Mistake UNSORTED = {"the middle one unsorted",
-                                 "The median is in the middle of the times in their order of size.", CARE};
-static const Mistake ONE_OF_TWO = {
-    "one of the two in the middle",
-    "With an even number of runs two are in the middle, and the median is the mean of them.", CARE};
-static const Mistake RATIO = {"the wrong way round",
-                              "How many times as fast the GPU is: the CPU's time divided by the GPU's.", CARE};
-static const Mistake ONE_SIDE = {"measured on one of the two alone",
-                                 "Both have to be measured: the product of a and b, and the product of their copies on "
-                                 "the GPU.",
+static const Mistake MOVED_THERE = {
+    "transfer measured",
+    "Data was copied between host and device while the clock was running. Copy the matrices before.",
+    "docs/04_benchmarks.md#where-the-time-of-a-round-trip-goes"};
+static const Mistake ALL_AT_ONCE = {
+    "one measurement for all runs",
+    "Several products ran between two readings, which gives a mean. Read the clock before and after each product.",
+    CARE};
+static const Mistake MEAN = {"mean instead of median", "One disturbed run changes the mean. Return the median.", CARE};
+static const Mistake BEST = {"minimum instead of median", "Return the median of the times, not the smallest.", CARE};
+static const Mistake UNSORTED = {"median of unsorted times", "Sort the times by size before you take the middle one.",
                                  CARE};
-static const Mistake OTHER_RUNS = {"another number of runs",
-                                   "On each, `runs` products are measured, no more and no fewer.", CARE};
-static const Mistake OTHER_GPU = {"another GPU than the one given",
-                                  "The GPU to be measured is a parameter, and not always the current one.",
+static const Mistake ONE_OF_TWO = {"median of an even count",
+                                   "With an even number of runs the median is the mean of the two middle times.", CARE};
+static const Mistake RATIO = {"speedup inverted", "Divide the CPU's time by the GPU's time.", CARE};
+static const Mistake ONE_SIDE = {
+    "only one device measured",
+    "Measure the product of a and b on the CPU, and the product of their copies on the GPU.", CARE};
+static const Mistake OTHER_RUNS = {
+    "wrong number of timed runs", "Time `runs` products on each device, each between two readings of the clock.", CARE};
+static const Mistake OTHER_GPU = {"hard-coded device",
+                                  "Copy the matrices to the argument `gpu`. It is not always the current device.",
                                   "docs/03_tensor_moves.md#todevice"};
 
 enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 6, MOST = 64 };
 
-// A clock that goes on by multiples of `tick` seconds, from `least` to `most` of them at each reading: exact where it is 1.
+// A clock that advances by `least` to `most` ticks of `tick` seconds at each reading. It is exact if `tick` is 1.
 static void give_clock(Case *c, double tick, int64_t least, int64_t most) {
   Array *clock = new_array(c, FY_FLOAT64, shape(256));
   double now = (double)draw_int(c, 1, 100);
@@ -108,18 +103,18 @@ static void ask_stream(Case *c) {
   give_number(c, "another stream", 1);
 }
 
-// ---- what happened, by the driver's notes ------------------------------------------------------------------------------
+// ---- what happened, by the driver's log --------------------------------------------------------------------------
 
 typedef struct Log {
   const int64_t (*row)[COLUMNS]; // kind, waits, started, arrived, copies, pending elsewhere
   int64_t events;
 } Log;
 
-// The products of one kind.
+// The products on one device.
 typedef struct Runs {
-  int64_t all, timed, before; // before: those that came before the first that was timed
+  int64_t all, timed, before; // before: those before the first timed one
   int64_t together;           // those with another product before the next reading
-  double times[MOST];         // in the order in which they were measured
+  double times[MOST];         // in order of measurement
 } Runs;
 
 static double reading(const Case *c, const Log *log, int64_t at) {
@@ -141,8 +136,8 @@ static int64_t between_readings(const Log *log, int64_t kind) {
   return found;
 }
 
-// A product is timed that has a reading right before it and right behind it. A warm-up can have them too, the last of one
-// measurement and the first of the next: of more than were asked for the last ones count, or with `every` all of them.
+// A timed product has a reading directly before it and directly after it. A warm-up may have them as well. So if there are
+// more than `runs` of them, only the last ones count, or with `every` all of them.
 static Runs runs_of(const Case *c, const Log *log, int64_t kind, bool every) {
   Runs r = {0};
   int64_t skipped = every ? 0 : between_readings(log, kind) - (int64_t)given_number(c, "runs");
@@ -208,7 +203,7 @@ static unsigned ways_to(const Runs *r, double had) {
              << 3;
 }
 
-// By chance two ways lead to one time. Then the other device's times tell, or nobody does.
+// If two ways give the same time by chance, the times of the other device decide. Otherwise there is no name.
 static const Mistake *wrong_middle(const Runs *r, double had, const Runs *others, double other_had) {
   unsigned found = ways_to(r, had), there = others->timed > 0 ? ways_to(others, other_had) : 0;
   if (found & there)
@@ -219,15 +214,19 @@ static const Mistake *wrong_middle(const Runs *r, double had, const Runs *others
   return NULL;
 }
 
-// ---- judging -------------------------------------------------------------------------------------------------------------
+// ---- judging -----------------------------------------------------------------------------------------------------
 
 static bool judge_times(Case *c, const Log *log, int64_t kind, const char *name) {
   Runs r = runs_of(c, log, kind, false), every = runs_of(c, log, kind, true);
   int64_t runs = (int64_t)given_number(c, "runs");
-  if (!expect_at_least(c, kind == ON_CPU ? "products on the CPU" : "products on the GPU", r.all, 1, &ONE_SIDE) ||
-      !expect_exactly(c, "products that have a reading of the clock right before and behind them", r.timed, runs,
-                      r.together > 0 && runs > 1 && r.timed < runs ? &ALL_AT_ONCE : &OTHER_RUNS) ||
-      !expect_at_least(c, "products before the first that is measured", r.before, 1, &NO_WARM_UP))
+  const bool none = runs_of(c, log, kind == ON_CPU ? ON_GPU : ON_CPU, true).all == 0;
+  if (!expect_at_least(c, kind == ON_CPU ? "products on the CPU" : "products on the GPU", r.all, 1,
+                       none ? NULL : &ONE_SIDE) ||
+      !expect_exactly(c,
+                      kind == ON_CPU ? "products on the CPU between two readings of the clock"
+                                     : "products on the GPU between two readings of the clock",
+                      r.timed, runs, runs > 1 && r.timed == 0 && r.together >= runs - 1 ? &ALL_AT_ONCE : &OTHER_RUNS) ||
+      !expect_at_least(c, "products before the first timed one", r.before, 1, &NO_WARM_UP))
     return false;
   double want = middle_of(&r).median, had = got_number(c, name);
   Runs others = runs_of(c, log, kind == ON_CPU ? ON_GPU : ON_CPU, false);
@@ -245,11 +244,10 @@ static bool judge_clock(Case *c, const Log *log) {
     const int64_t *start = log->row[i - 1], *stop = log->row[i + 1];
     if (log->row[i][0] != ON_GPU || !is_between_readings(log, i) || skipped-- > 0)
       continue;
-    if (!expect_exactly(c, "copies while the clock is running", stop[4] - start[4], 0, &MOVED_THERE) ||
-        !expect_exactly(c, "pieces of work in another stream that were left when the clock was started", start[5], 0,
-                        &STILL_PENDING) ||
-        !expect_exactly(c, "work finished when the clock was stopped", stop[3], stop[2], &TOO_EARLY) ||
-        !expect_exactly(c, "earlier work finished when the clock was started", start[3], start[2], &STILL_PENDING))
+    if (!expect_exactly(c, "copies while the clock runs", stop[4] - start[4], 0, &MOVED_THERE) ||
+        !expect_exactly(c, "unfinished work of another stream when the clock starts", start[5], 0, &STILL_PENDING) ||
+        !expect_exactly(c, "finished work when the clock stops", stop[3], stop[2], &TOO_EARLY) ||
+        !expect_exactly(c, "finished work when the clock starts", start[3], start[2], &STILL_PENDING))
       return false;
   }
   return true;
@@ -263,7 +261,8 @@ static void judge(Case *c) {
                    NULL, "compare did not return"))
     return;
   Log log = {(const int64_t(*)[COLUMNS])events->i64, events->shape.size[0]};
-  if (!expect_at_least(c, "products on the GPU", runs_of(c, &log, ON_GPU, true).all, 1, &ONE_SIDE) ||
+  const bool none = runs_of(c, &log, ON_CPU, true).all == 0;
+  if (!expect_at_least(c, "products on the GPU", runs_of(c, &log, ON_GPU, true).all, 1, none ? NULL : &ONE_SIDE) ||
       !judge_times(c, &log, ON_CPU, "cpu") || !judge_times(c, &log, ON_GPU, "gpu") || !judge_clock(c, &log))
     return;
   double want = got_number(c, "cpu") / got_number(c, "gpu"), had = got_number(c, "times as fast");
@@ -274,25 +273,24 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "04_2_time_cpu_and_gpu",
     .title = "Time the CPU and the GPU",
-    .after_pass = "A fair time has a warm-up, waits for the device, and is the middle one of several.",
+    .after_pass = "A fair benchmark has a warm-up, synchronizes around each run, and reports the median.",
     .kind = "write",
     .chapter = 4,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
     .lesson = CARE,
-    .hints =
-        {"One function that measures on a device, called twice: with a and b, and with their copies on the GPU.",
-         "Around each product: wait for the device, read the clock, multiply, wait for the device, read the clock.",
-         "Sort the times. (times[(n - 1) / 2] + times[n / 2]) / 2 is the median of an odd and of an even number."},
+    .hints = {"Write one function that measures on a device. Call it with a and b, and with their copies on the GPU.",
+              "Around each product: synchronize the device, read the clock, call product, synchronize, read the clock.",
+              "Sort the times. (times[(n - 1) / 2] + times[n / 2]) / 2 is the median for odd and for even n."},
     .functions = {"compare"},
-    .tests = {{.name = "an odd number of runs", .ask = ask_odd, .judge = judge},
-              {.name = "an even number of runs", .ask = ask_even, .judge = judge},
+    .tests = {{.name = "odd number of runs", .ask = ask_odd, .judge = judge},
+              {.name = "even number of runs", .ask = ask_even, .judge = judge},
               {.name = "one run", .ask = ask_one, .judge = judge},
               {.name = "25 runs", .ask = ask_most, .judge = judge},
-              {.name = "two runs of the same time", .ask = ask_same_time, .judge = judge},
+              {.name = "two equal times", .ask = ask_same_time, .judge = judge},
               {.name = "times in whole seconds", .ask = ask_coarse, .judge = judge},
-              {.name = "work pending in another stream", .ask = ask_elsewhere, .judge = judge},
-              {.name = "another stream current", .ask = ask_stream, .judge = judge},
-              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+              {.name = "other stream busy", .ask = ask_elsewhere, .judge = judge},
+              {.name = "another current stream", .ask = ask_stream, .judge = judge},
+              {.name = "second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
 };

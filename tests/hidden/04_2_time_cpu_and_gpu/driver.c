@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each product on the GPU is followed in its queue by a count that goes to the host without waiting. Every product and every
-// reading of the clock is noted, with what had been started, what had arrived and what had crossed by then.
+// After each product on the GPU its stream copies a count to the host asynchronously. The driver logs every product and every reading
+// of the clock, with the work that had started, that had finished, and the copies by then.
 #include "driver.h"
 #include "answer.h"
 #include "device/runtime.h"
@@ -11,10 +11,10 @@ static struct {
   FyDevice gpu;
   FyTensor *a, *b;
   FyTensor *counter, *arrived;     // () float32 on the GPU, and in pinned memory
-  FyTensor *elsewhere, *also_here; // the same of work that was queued in another stream beforehand
+  FyTensor *elsewhere, *also_here; // the same for work that is pending in another stream
   const Array *clock;
   int64_t started, started_elsewhere, own_copies, readings, events;
-  int64_t noted[EVENTS][COLUMNS]; // kind, waits, started, arrived, copies of the answer's, pending elsewhere
+  int64_t noted[EVENTS][COLUMNS]; // kind, waits, started, arrived, copies by the answer, pending elsewhere
 } bench;
 
 static void note(int kind) {
@@ -37,14 +37,14 @@ static void count_one(void) {
   bench.own_copies += fy_counters().device_to_host - before;
 }
 
-static void queue_elsewhere(int64_t pieces) {
+static void queue_elsewhere(int64_t count) {
   fy_stream_guard(fy_stream_new(bench.gpu, 0)) {
-    for (; bench.started_elsewhere < pieces; bench.started_elsewhere++) {
+    for (; bench.started_elsewhere < count; bench.started_elsewhere++) {
       fy_add_scalar_(bench.elsewhere, 1);
       fy_copy_async_(bench.also_here, bench.elsewhere);
     }
   }
-  bench.own_copies += pieces;
+  bench.own_copies += count;
 }
 
 static bool same_size(FyTensor *x, FyTensor *y) {
@@ -60,7 +60,7 @@ FyTensor *product(FyTensor *x, FyTensor *y) {
     return result;
   }
   if (fy_device_of(x).index != bench.gpu.index)
-    fy_raise(FY_VALUE_ERROR, "product was given matrices on another GPU than the one to be measured");
+    fy_raise(FY_VALUE_ERROR, "product was given matrices on another GPU than the argument gpu");
   count_one();
   note(ON_GPU);
   return result;

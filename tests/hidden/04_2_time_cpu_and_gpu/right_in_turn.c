@@ -1,4 +1,4 @@
-// CPU and GPU in turn, run by run, and the median by counting who is smaller.
+// CPU and GPU alternate, and the median is found by rank.
 #include "ferry.h"
 
 static double once(FyTensor *a, FyTensor *b, FyDevice device) {

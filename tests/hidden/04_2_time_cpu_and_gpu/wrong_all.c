@@ -1,4 +1,4 @@
-// mistake: one clock for all runs
+// mistake: one measurement for all runs
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

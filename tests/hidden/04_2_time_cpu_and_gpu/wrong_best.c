@@ -1,4 +1,4 @@
-// mistake: the best in place of the median
+// mistake: minimum instead of median
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

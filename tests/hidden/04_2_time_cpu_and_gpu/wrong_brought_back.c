@@ -1,4 +1,4 @@
-// mistake: the moves on the clock
+// mistake: transfer measured
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

@@ -1,4 +1,4 @@
-// mistake: another GPU than the one given
+// mistake: hard-coded device
 // devices: 2
 #include "ferry.h"
 

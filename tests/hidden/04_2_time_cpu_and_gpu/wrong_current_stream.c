@@ -1,4 +1,4 @@
-// mistake: earlier work on the clock
+// mistake: missing synchronization before the clock starts
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the clock stopped before the product was done
+// mistake: missing synchronization before the clock stops
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

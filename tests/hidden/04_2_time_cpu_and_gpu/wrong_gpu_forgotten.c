@@ -1,4 +1,4 @@
-// mistake: measured on one of the two alone
+// mistake: only one device measured
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

@@ -1,4 +1,4 @@
-// mistake: the middle one unsorted
+// mistake: median of unsorted times
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the mean in place of the median
+// mistake: mean instead of median
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

@@ -1,4 +1,4 @@
-// mistake: no warm-up
+// mistake: missing warm-up
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

@@ -1,4 +1,4 @@
-// mistake: one of the two in the middle
+// mistake: median of an even count
 #include "ferry.h"
 
 enum { MOST_RUNS = 25 };

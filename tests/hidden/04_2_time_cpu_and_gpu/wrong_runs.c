@@ -1,4 +1,4 @@
-// mistake: another number of runs
+// mistake: wrong number of timed runs
 #include "ferry.h"
 
 enum { MOST_RUNS = 26 };
