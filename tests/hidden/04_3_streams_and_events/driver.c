@@ -4,13 +4,13 @@
 #include <math.h>
 
 typedef struct Operands {
-  FyTensor *batch, *weight, *new_batch, *new_weight; // what both hold, and what is on its way to them
+  FyTensor *batch, *weight, *new_batch, *new_weight; // their old values, and the values that pending work writes
   FyStream *copying, *computing;
   FyEvent *before;
 } Operands;
 
-// Both operands are on their way when the answer begins, each in its own queue. The weight comes out of memory that is the computing
-// stream's again, and still read there: who takes memory from that stream gets it.
+// Pending work writes both operands, each on its own stream. The weight is copied from a freed block of the computing stream: an
+// allocation on that stream reuses it while it is still read.
 static void send(Operands *o) {
   FyDevice device = fy_device_of(o->weight);
   FyTensor *staged = NULL;
@@ -31,7 +31,7 @@ static void send(Operands *o) {
   fy_drop(staged);
 }
 
-// On another device where there is one, with twice as many rows, whose sign is the other one.
+// On another device if there is one, with twice as many rows of the opposite sign.
 static void earlier_call(FyTensor *batch, FyTensor *weight) {
   FyDevice other = driver_other_gpu(weight);
   FyTensor *rows = fy_neg(fy_to(batch, FY_CPU_DEVICE)), *both = fy_cat(fy_list(rows, rows), 0);
@@ -64,7 +64,7 @@ void drive(Driver *d) {
   FyEvent *after = fy_event_new(true);
   double milliseconds = NAN;
   fy_set_stream(fy_stream_new(fy_device_of(o.weight), 0)); // neither of the two, nor the default one
-  fy_cuda_set_device(0);                                   // not always the streams'
+  fy_cuda_set_device(0);                                   // not always the device of the streams
   driver_put_number(d, "copying", (double)driver_stream(o.copying));
   driver_put_number(d, "computing", (double)driver_stream(o.computing));
   driver_count(d);

@@ -1,4 +1,4 @@
-// mistake: the events the wrong way round
+// mistake: start and end events swapped
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

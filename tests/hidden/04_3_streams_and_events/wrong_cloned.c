@@ -1,4 +1,4 @@
-// mistake: computed on the copying stream
+// mistake: kernel on the copy stream
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

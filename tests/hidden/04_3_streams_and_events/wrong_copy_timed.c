@@ -1,4 +1,4 @@
-// mistake: not the time of the product
+// mistake: events not around the product
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: nobody waited at the end
+// mistake: missing synchronization at the end
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

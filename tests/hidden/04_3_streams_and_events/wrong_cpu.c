@@ -1,4 +1,4 @@
-// mistake: computed on the CPU
+// mistake: product computed on the CPU
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: computed outside of its stream
+// mistake: kernel on the wrong stream
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: copied outside of its stream
+// mistake: copy on the wrong stream
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: the time is not the device's
+// mistake: time not measured by events
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

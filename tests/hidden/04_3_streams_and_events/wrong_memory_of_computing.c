@@ -1,4 +1,4 @@
-// mistake: memory that the other stream still uses
+// mistake: memory reused across streams
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: events without a clock
+// mistake: event without timing
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

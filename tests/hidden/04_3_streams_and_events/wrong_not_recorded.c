@@ -1,4 +1,4 @@
-// mistake: the time is not the device's
+// mistake: event not recorded
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: the host waits in between
+// mistake: host synchronization between copy and product
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: seconds in place of milliseconds
+// mistake: seconds instead of milliseconds
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

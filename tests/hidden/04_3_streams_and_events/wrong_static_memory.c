@@ -1,4 +1,4 @@
-// mistake: kept from an earlier call
+// mistake: cached event or tensor
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: computed before the copy arrived
+// mistake: missing wait between streams
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

@@ -1,4 +1,4 @@
-// mistake: the wait for the copy on the clock
+// mistake: wait for the copy measured
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,
