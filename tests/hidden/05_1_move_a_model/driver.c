@@ -2,7 +2,7 @@
 #include "driver.h"
 #include "answer.h"
 
-// Gives the parameters the values of the check, if they are what it expects.
+// Copies the check's values to the parameters, if their sizes fit.
 static bool fill(Driver *d, FyTensorList *parameters) {
   static const char *const names[] = {"weight", "bias"};
   driver_put_number(d, "parameters", parameters->count);
@@ -22,7 +22,7 @@ static bool fill(Driver *d, FyTensorList *parameters) {
   return true;
 }
 
-// Another model's parameters: `times` the values of the check where they have the size for it, else ones and zeros.
+// Another model's parameters: `times` the check's values if the sizes fit, otherwise ones and zeros.
 static bool fill_another(FyTensorList *parameters, int in, int out, FyTensor *const values[2], double times) {
   if (parameters->count != 2 || fy_numel(parameters->items[0]) != (int64_t)in * out ||
       fy_numel(parameters->items[1]) != out)
@@ -42,7 +42,7 @@ static FyDevice another_device(FyDevice device) {
   return device.type == FY_CPU && fy_cuda_is_available() ? fy_device("cuda:0") : FY_CPU_DEVICE;
 }
 
-// Made after the first: one of its sizes (`more` is 0), with the opposite values, and one of others.
+// Created after the first: a model of the same sizes (`more` is 0) with the opposite values, or one of other sizes.
 static FyModule *make_another(Driver *d, int more) {
   FyTensor *values[] = {driver_tensor(d, "weight"), driver_tensor(d, "bias")};
   int in = (int)driver_number(d, "in_features") + more, out = (int)driver_number(d, "out_features") + 2 * more;

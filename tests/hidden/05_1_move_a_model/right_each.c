@@ -1,4 +1,4 @@
-// Parameter by parameter, and the input by the device that they then have.
+// Moves only if needed, and creates the input on the device of the parameters.
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,4 +1,4 @@
-// By names and by hand: the child added with its name, an input filled as a product of ranges.
+// Registers the child by name, and adds two ranges for the input.
 #include "ferry.h"
 
 typedef struct SimpleNet {

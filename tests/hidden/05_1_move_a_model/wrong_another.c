@@ -1,4 +1,4 @@
-// mistake: another model
+// mistake: new model instead of the argument
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,4 +1,4 @@
-// mistake: the model left behind
+// mistake: model not moved
 #include "ferry.h"
 
 typedef struct SimpleNet {

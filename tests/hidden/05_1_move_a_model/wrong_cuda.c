@@ -1,4 +1,4 @@
-// mistake: the first GPU, not the one given
+// mistake: current device instead of the argument
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: features swapped
+// mistake: in_features and out_features swapped
 #include "ferry.h"
 
 typedef struct SimpleNet {

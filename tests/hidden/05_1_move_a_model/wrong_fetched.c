@@ -1,4 +1,4 @@
-// mistake: the output fetched
+// mistake: output copied to the CPU
 #include "ferry.h"
 
 typedef struct SimpleNet {

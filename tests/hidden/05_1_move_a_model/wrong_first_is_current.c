@@ -1,4 +1,4 @@
-// mistake: always the current GPU
+// mistake: current device instead of the argument
 // devices: 2
 #include "ferry.h"
 

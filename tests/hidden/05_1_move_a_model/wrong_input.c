@@ -1,4 +1,4 @@
-// mistake: the input left behind
+// mistake: input on another device than the model
 #include "ferry.h"
 
 typedef struct SimpleNet {

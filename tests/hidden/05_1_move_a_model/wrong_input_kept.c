@@ -1,4 +1,4 @@
-// mistake: kept from the call before
+// mistake: cached input
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,4 +1,4 @@
-// mistake: one module for all
+// mistake: layer shared by all models
 #include "ferry.h"
 
 typedef struct SimpleNet {

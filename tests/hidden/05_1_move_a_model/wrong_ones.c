@@ -1,4 +1,4 @@
-// mistake: another input
+// mistake: wrong input values
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,4 +1,4 @@
-// mistake: moved only to CUDA
+// mistake: model not moved
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,4 +1,4 @@
-// mistake: an activation added
+// mistake: extra activation
 #include "ferry.h"
 
 typedef struct SimpleNet {

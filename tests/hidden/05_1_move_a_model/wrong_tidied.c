@@ -1,4 +1,4 @@
-// mistake: the model moved away again
+// mistake: model moved back
 #include "ferry.h"
 
 typedef struct SimpleNet {

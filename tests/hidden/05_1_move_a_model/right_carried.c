@@ -1,4 +1,4 @@
-// mistake: the input made on the CPU and moved
+// missing star: input created on the CPU and moved
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,4 +1,5 @@
-// mistake: the output fetched
+// missing star: transfer through the host
+// devices: 2
 #include "ferry.h"
 
 typedef struct SimpleNet {
@@ -18,7 +19,9 @@ FyModule *simple_net(int in_features, int out_features) {
 }
 
 FyTensor *run_on(FyModule *model, FyDevice device, int64_t batch, int64_t in_features) {
+  if (!fy_device_equal(fy_device_of(fy_parameters(model)->items[0]), device))
+    fy_module_to(model, FY_CPU_DEVICE);
   fy_module_to(model, device);
   FyTensor *x = fy_arange((double)(batch * in_features), .dtype = FY_FLOAT32, .device = device);
-  return fy_cpu(fy_forward(model, fy_view(x, fy_shape(batch, in_features))));
+  return fy_forward(model, fy_view(x, fy_shape(batch, in_features)));
 }

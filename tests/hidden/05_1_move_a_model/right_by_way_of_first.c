@@ -1,4 +1,4 @@
-// mistake: by way of another GPU
+// missing star: transfer through another GPU
 // devices: 2
 #include "ferry.h"
 
