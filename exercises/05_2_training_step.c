@@ -1,36 +1,26 @@
-// Exercise 5.2: one training step by hand                                        (chapter 5, docs/05_model_moves.md)
+// Exercise 5.2: A training step                       lesson 5 · easy · 15 min
 //
-// What an optimizer does, done once without one (the library's may not be used). Write training_step for a linear model
-// with the mean squared error:
-//
-//   1. forward: the outputs x @ weight.T + bias, and their loss against the target
-//   2. backward: the gradients of weight and bias
-//   3. update both in place, each by -lr times its gradient, without recording that
-//   4. clear both gradients, or the next step adds to them
-//
-// and return the loss, with its graph or without.
-//
-//   PyTorch:  loss = F.mse_loss(F.linear(x, weight, bias), target)
-//             loss.backward()
-//             with torch.no_grad():
-//                 weight -= lr * weight.grad
-//                 bias -= lr * bias.grad
-//             weight.grad = bias.grad = None
-//             return loss
-//
-// Given: weight (out, in) and bias (out), which require gradients and have none yet, x (N, in) and target (N, out),
-// which require none, all on one device.
-// Judged: two steps, one after the other: losses, weight and bias, that the gradients are cleared (NULL or zeros), that
-// weight and bias still require gradients, and that afterwards autograd records as it did before. x and target stay as
-// they are.
-// Counted: copies between host and device, and synchronisations. No step needs one: the loss stays where it is.
+// Task      Train a linear model for one step, as an optimizer would do it:
+//               loss = F.mse_loss(F.linear(x, weight, bias), target)
+//               loss.backward()
+//               with torch.no_grad():
+//                   weight -= lr * weight.grad; bias -= lr * bias.grad
+//               weight.grad = bias.grad = None
+//               return loss
+// Example   x = 1, target = 3, weight = 2, bias = 0, lr = 0.25
+//               ->   loss = 1, weight = 2.5, bias = 0.5
+// Write     training_step; the optimizers of the library are not allowed
+// Inputs    weight, bias   (out, in) and (out); they require gradients, and
+//                          have none yet
+//           x, target      (N, in) and (N, out), may be views
+//           lr             learning rate, positive
+// Required  - the right loss, weight and bias after each of several steps
+//           - gradients are NULL or zeros after the call; weight and bias
+//             still require gradients, and autograd is on or off as before
+//           - everything stays on the device of the inputs
+// Stars     ** no transfer and no synchronization
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {
-  (void)weight;
-  (void)bias;
-  (void)x;
-  (void)target;
-  (void)lr;
-  return NULL; // the loss goes here
+  return NULL;
 }

@@ -6,71 +6,60 @@
 
 static const Mistake ACCUMULATED = {
     "gradients not cleared",
-    "backward adds to .grad. Without clearing it the second step goes by the gradients of both.",
+    "fy_backward adds to the gradient. Call fy_set_grad(weight, NULL) and fy_set_grad(bias, NULL) after the update.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake RECORDED = {"update outside of no_grad",
-                                 "A parameter that requires a gradient may not be changed in place while autograd "
-                                 "records. Update in fy_no_grad { }.",
-                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake UNCHANGED = {"parameters unchanged",
-                                  "After two steps weight and bias are what they were. fy_sub makes a new tensor, and "
-                                  "giving that to the local variable "
-                                  "changes nothing for the caller; fy_sub_ changes the tensor.",
+static const Mistake RECORDED = {
+    "in-place update outside of no_grad",
+    "Autograd refuses in-place changes of a parameter while it records. Update in fy_no_grad { }.",
+    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+static const Mistake UNCHANGED = {"parameters not updated in place",
+                                  "fy_sub returns a new tensor, and your local variable is not the caller's. Use "
+                                  "fy_sub_, which changes its argument.",
                                   "docs/07_pitfalls.md#in-place-and-the-gradients"};
-static const Mistake UPHILL = {"uphill", "The gradient points to where the loss grows. Subtract it.",
+static const Mistake UPHILL = {"gradient ascent", "The gradient points to a larger loss. Subtract it.",
                                "docs/05_model_moves.md#training-steps"};
-static const Mistake SUMMED = {"the sum instead of the mean",
-                               "F.mse_loss takes the mean over all N * out elements; its sum has larger gradients.",
+static const Mistake SUMMED = {"sum instead of mean",
+                               "F.mse_loss is the mean over all N * out elements. Use the default reduction.",
                                "docs/05_model_moves.md#training-steps"};
-static const Mistake PER_ROW = {
-    "the mean over the rows alone",
-    "The squared errors were divided by the number of rows. F.mse_loss takes the mean over all "
-    "N * out elements.",
-    "docs/05_model_moves.md#training-steps"};
-static const Mistake ONLY_WEIGHT = {"bias not trained", "The bias has a gradient too, and learns as the weight does.",
+static const Mistake PER_ROW = {"mean over the rows only",
+                                "Divide the sum of the squared errors by all N * out elements, not by N.",
+                                "docs/05_model_moves.md#training-steps"};
+static const Mistake ONLY_WEIGHT = {"bias not updated", "Update the bias as well: it has a gradient of its own.",
                                     "docs/05_model_moves.md#training-steps"};
 static const Mistake ALL_OUTPUTS = {
-    "the bias by the sum over all outputs",
-    "Each output's bias has a gradient of its own: the sum over the samples, of that output's column, with one sample "
-    "too.",
+    "bias gradient summed over the outputs",
+    "Each element of the bias gets the sum over the samples of its own output. fy_squeeze drops the samples if N is 1.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake NO_RATE = {"learning rate left out", "The step is lr times the gradient, not the whole of it.",
+static const Mistake NO_RATE = {"missing learning rate", "Multiply the gradient by lr.",
                                 "docs/05_model_moves.md#training-steps"};
-static const Mistake NO_GRAPH = {
-    "the graph cut off",
-    "The loss does not depend on weight and bias as far as autograd knows: something in the "
-    "forward pass was detached, in fy_no_grad, or told to require no gradient.",
-    "docs/05_model_moves.md#training-steps"};
-static const Mistake BY_OPTIMIZER = {"an optimizer's step",
-                                     "The update was left to an optimizer of the library. Here it is to be written: "
-                                     "for each parameter, -lr times its gradient.",
+static const Mistake NO_GRAPH = {"loss without a graph",
+                                 "Autograd does not know that the loss depends on weight and bias. Do not detach them, "
+                                 "and do not switch requires_grad off.",
+                                 "docs/05_model_moves.md#training-steps"};
+static const Mistake BY_OPTIMIZER = {"library optimizer used",
+                                     "Write the update yourself: subtract lr times the gradient.",
                                      "docs/05_model_moves.md#training-steps"};
-static const Mistake HALVED = {
-    "half of the gradient",
-    "The derivative of error * error is 2 * error. backward computes it; by hand the 2 is easily "
-    "lost.",
-    "docs/05_model_moves.md#training-steps"};
-static const Mistake KEPT_GRAPH = {"a loss that is not the step's",
-                                   "The loss that is returned is to be the one before the update, of this step.",
+static const Mistake HALVED = {"missing factor 2 in the gradient", "The derivative of error * error is 2 * error.",
+                               "docs/05_model_moves.md#training-steps"};
+static const Mistake KEPT_GRAPH = {"loss computed after the update",
+                                   "Return the loss of the forward pass, before the update.",
                                    "docs/05_model_moves.md#training-steps"};
-static const Mistake CLEARED_EARLY = {"an update without a gradient",
-                                      "fy_grad returned NULL: the gradient had been cleared before the update, or the "
-                                      "loss does not depend on the parameter.",
+static const Mistake CLEARED_EARLY = {"NULL gradient",
+                                      "fy_grad returns NULL if the tensor was detached, or if its gradient was "
+                                      "cleared. Clear the gradients after the update.",
                                       "docs/05_model_moves.md#training-steps"};
-static const Mistake WAITED = {"waited in the step",
-                               "A value was fetched from the device in the step, so host and device waited for one "
-                               "another. Return the loss as the "
-                               "tensor that it is.",
+static const Mistake WAITED = {"host synchronization in the step",
+                               "A value was copied to the host. Return the loss as a tensor.",
                                "docs/07_pitfalls.md#waiting-in-a-loop"};
-static const Mistake CARRIED = {"a tensor made on the host",
-                                "Nothing was fetched, and something crossed to the device in every step. A number "
-                                "needs no tensor, and what does is made there.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
-static const Mistake ON_HOST = {
-    "updated on the host", "Parameters or gradients crossed between host and device. The update is a kernel there too.",
-    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+static const Mistake CARRIED = {
+    "tensor created on the host",
+    "Something was copied to the device. Use fy_mul_scalar for a number, and create tensors on the device.",
+    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+static const Mistake ON_HOST = {"parameters updated on the host",
+                                "Parameters or gradients were copied. Update them on their device.",
+                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
 
-// ---- asking ----------------------------------------------------------------------------------------------------------
+// ---- asking ------------------------------------------------------------------------------------------------------
 
 static void ask(Case *c, const char *device, int64_t batch, int64_t in, int64_t out, bool gaps) {
   Give plain = {.device = device}, parameter = {.device = device, .requires_grad = true};
@@ -105,10 +94,10 @@ static void ask_outputs(Case *c) {
   ask(c, "cuda:0", 1, draw_odd(c, 5, 9), 3, false);
 }
 
-// ---- two steps in plain loops ----------------------------------------------------------------------------------------
+// ---- two steps in plain loops ------------------------------------------------------------------------------------
 
 typedef struct Variant {
-  double weight_rate, bias_rate;                 // of lr: 1 as it should be
+  double weight_rate, bias_rate;                 // factors of lr, 1 if right
   double factor;                                 // of loss and gradients
   bool accumulate, accumulate_bias, all_outputs; // the last: bias by the sum of all its gradients
 } Variant;
@@ -117,7 +106,7 @@ typedef struct Trained {
   Array *weight, *bias, *losses[2];
 } Trained;
 
-// Adds the gradients to those that are there and returns the loss.
+// Adds to the gradients and returns the loss.
 static double gradients(Case *c, const Trained *t, double factor, double *weight_grad, double *bias_grad) {
   const Array *x = given(c, "x"), *target = given(c, "target");
   int64_t in = x->shape.size[1], out = target->shape.size[1];
@@ -162,9 +151,9 @@ static Trained trained(Case *c, Variant v) {
   return t;
 }
 
-// ---- judging ---------------------------------------------------------------------------------------------------------
+// ---- judging -----------------------------------------------------------------------------------------------------
 
-// Is the first loss that came back what the second has to be?
+// Is the first loss the right second one?
 static bool losses_shifted(Case *c) {
   const Array *first = got_shaped(c, "first loss", (Shape){.rank = 0});
   Trained want = trained(c, (Variant){1, 1, 1, .accumulate = false});
@@ -216,40 +205,42 @@ static void judge(Case *c) {
       !expect_array(c, "bias", want.bias, 1e-5) || !expect_array(c, "second loss", want.losses[1], 1e-5))
     return;
   expect_exactly(c, "steps of an optimizer", trace_count(c, TRACE_STEP, -1), 0, &BY_OPTIMIZER);
-  expect_device(c, "weight", device, &ON_HOST);
-  expect_device(c, "first loss", device, &WAITED);
+  expect_device(c, "weight", device, NULL);
+  expect_device(c, "first loss", device, NULL);
   expect_that(c, is_cleared(got(c, "weight.grad")) && is_cleared(got(c, "bias.grad")), &ACCUMULATED,
-              "after the second step weight.grad or bias.grad still holds a gradient");
+              "weight.grad and bias.grad: expected NULL or zeros after the step");
   expect_that(c, got(c, "weight")->flags & got(c, "bias")->flags & ARRAY_REQUIRES_GRAD, &NO_GRAPH,
-              "weight and bias: expected to require gradients still");
+              "weight and bias: expected to require gradients");
   const Mistake *crossed = !counts(c)->host_to_device ? &WAITED : counts(c)->device_to_host ? &ON_HOST : &CARRIED;
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 0, crossed);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, crossed);
-  expect_at_most(c, "synchronisations", counts(c)->synchronizations, 0, crossed);
+  expect_at_most(c, "synchronizations", counts(c)->synchronizations, 0, crossed);
 }
 
 EXERCISE = {
     .id = "05_2_training_step",
     .title = "A training step",
-    .after_pass = "A step is forward, backward, and a change of the parameters that no graph records.",
+    .after_pass = "A training step is forward, backward, an in-place update under no_grad, and cleared gradients.",
     .kind = "write",
     .chapter = 5,
     .level = LEVEL_EASY,
     .minutes = 15,
     .essential = true,
     .lesson = "docs/05_model_moves.md#training-steps",
-    .hints = {"fy_linear(x, weight, bias) and fy_mse_loss(output, target) are the forward pass; fy_backward(loss) the "
-              "other.",
-              "fy_grad(weight) is the gradient. fy_sub_ changes its first argument in place; fy_mul_scalar multiplies "
-              "by lr.",
-              "In-place changes of a parameter go into fy_no_grad { ... }, and fy_set_grad(weight, NULL) clears."},
+    .stars = {{"no transfer and no synchronization", {&WAITED, &CARRIED, &ON_HOST}}},
+    .hints =
+        {"The forward pass is fy_linear(x, weight, bias) and fy_mse_loss(output, target). fy_backward(loss) computes "
+         "the gradients.",
+         "fy_grad(weight) is the gradient. fy_mul_scalar multiplies it by lr, and fy_sub_ changes its first argument "
+         "in place.",
+         "Update inside fy_no_grad { ... }, then clear with fy_set_grad(weight, NULL) and fy_set_grad(bias, NULL)."},
     .functions = {"training_step"},
-    .tests = {{"on the CPU", ask_cpu, .judge = judge, .crash = &CLEARED_EARLY},
-              {"on a GPU", ask_gpu, .judge = judge, .crash = &CLEARED_EARLY},
-              {"on the second GPU", ask_second, .judge = judge, .devices = 2, .crash = &CLEARED_EARLY},
-              {"an input with gaps", ask_gaps, .judge = judge, .crash = &CLEARED_EARLY},
-              {"large and odd", ask_large, .judge = judge, .crash = &CLEARED_EARLY},
+    .tests = {{"CPU", ask_cpu, .judge = judge, .crash = &CLEARED_EARLY},
+              {"GPU", ask_gpu, .judge = judge, .crash = &CLEARED_EARLY},
+              {"second GPU", ask_second, .judge = judge, .crash = &CLEARED_EARLY, .devices = 2},
+              {"strided input", ask_gaps, .judge = judge, .crash = &CLEARED_EARLY},
+              {"large", ask_large, .judge = judge, .crash = &CLEARED_EARLY},
               {"one sample, several outputs", ask_outputs, .judge = judge, .crash = &CLEARED_EARLY},
-              {"one row, one output", ask_one, .judge = judge, .crash = &CLEARED_EARLY},
-              {"without CUDA", ask_cpu, .judge = judge, .no_cuda = true, .crash = &CLEARED_EARLY}},
+              {"one sample, one output", ask_one, .judge = judge, .crash = &CLEARED_EARLY},
+              {"without CUDA", ask_cpu, .judge = judge, .crash = &CLEARED_EARLY, .no_cuda = true}},
 };

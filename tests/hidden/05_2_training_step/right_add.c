@@ -1,4 +1,4 @@
-// Added with a negative factor, and the loss as a mean of squares.
+// Adds the negative step, and computes the loss as a mean of squares.
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// Gradients asked for by name, so that there is nothing to clear; the update on detached tensors, which share their memory.
+// fy_autograd_grad instead of fy_backward, and an update of detached tensors.
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

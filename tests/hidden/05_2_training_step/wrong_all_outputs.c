@@ -1,4 +1,4 @@
-// mistake: the bias by the sum over all outputs
+// mistake: bias gradient summed over the outputs
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: bias not trained
+// mistake: bias not updated
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: the mean over the rows alone
+// mistake: mean over the rows only
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: an update without a gradient
+// mistake: NULL gradient
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: the graph cut off
+// mistake: loss without a graph
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

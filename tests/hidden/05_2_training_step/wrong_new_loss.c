@@ -1,4 +1,4 @@
-// mistake: a loss that is not the step's
+// mistake: loss computed after the update
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: an optimizer's step
+// mistake: library optimizer used
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: learning rate left out
+// mistake: missing learning rate
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

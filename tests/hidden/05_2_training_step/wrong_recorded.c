@@ -1,4 +1,4 @@
-// mistake: update outside of no_grad
+// mistake: in-place update outside of no_grad
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: the sum instead of the mean
+// mistake: sum instead of mean
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

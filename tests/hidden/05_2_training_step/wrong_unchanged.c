@@ -1,4 +1,4 @@
-// mistake: parameters unchanged
+// mistake: parameters not updated in place
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: uphill
+// mistake: gradient ascent
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: waited in the step
+// missing star: host synchronization in the step
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

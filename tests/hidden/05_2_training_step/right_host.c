@@ -1,4 +1,4 @@
-// mistake: updated on the host
+// missing star: parameters updated on the host
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -1,4 +1,4 @@
-// mistake: a tensor made on the host
+// missing star: tensor created on the host
 #include "ferry.h"
 
 static void update(FyTensor *t, double lr) {
