@@ -1,22 +1,24 @@
-// Exercise 5.3: find the bug, the model left behind                    (chapter 5, docs/05_model_moves.md)
+// Exercise 5.3: Find the bug: a training loop         lesson 5 · easy · 15 min
 //
-// train runs `steps` steps of gradient descent on one batch and returns the loss of each step. Its losses are right on
-// every device. But on a GPU it is hardly faster than on the CPU, and whoever calls the model afterwards with a batch
-// on that GPU is told that there are two devices.
-//
-// Mend it: the training takes place on `device`, the model is there when the function returns, and so are the losses.
-//
-//   PyTorch:  for i in range(steps):
-//                 loss = F.mse_loss(model(x), y)
-//                 optimizer.zero_grad(); loss.backward(); optimizer.step()
-//                 losses[i] = loss.detach()
-//
-// Given: a model of several layers, without buffers, on the CPU, in training mode, with no gradients yet; x (N, in) and
-// y (N, out) float32 on the CPU, any strides; a device, which may be the CPU; steps, which may be 0. What is in the
-// parameters' .grad afterwards is not judged.
-// Returned: the losses (steps), float32, on `device`, without a graph behind them. x and y stay as they are, and the
-// caller's.
-// Counted: copies between host and device. Each parameter, x and y cross once, and nothing comes back.
+// Task      train runs gradient descent on one batch and returns each loss:
+//               for i in range(steps):
+//                   loss = F.mse_loss(model(x), y)
+//                   optimizer.zero_grad(); loss.backward(); optimizer.step()
+//                   losses[i] = loss.detach()
+//           The losses are right. But on a GPU it is hardly faster than on the
+//           CPU. If you run the model afterwards with a batch on that GPU, it
+//           raises an error: the tensors are on two devices.
+// Example   train(model, x, y, cuda:0, 3)   ->   3 losses on cuda:0
+// Fix       train
+// Inputs    model   several layers, on the CPU, in training mode
+//           x, y    float32, (N, in) and (N, out), on the CPU, may be views
+//           device  the CPU or any CUDA device
+//           steps   at least 1
+// Required  - the right losses, on `device`, without a graph
+//           - the model is trained on `device` and stays there; its parameters
+//             are not transferred in every step
+//           - x and y unchanged and not freed
+// Stars     ** no transfer in the loop
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {
@@ -42,7 +44,7 @@ FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int6
       fy_copy_(fy_select(losses, 0, i), fy_detach(loss));
       // [answer]
       // [stub]
-      //| fy_module_cpu(model); // as it was given
+      //| fy_module_cpu(model); // as the caller passed it
       // [end]
     }
   }

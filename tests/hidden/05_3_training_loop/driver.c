@@ -2,7 +2,7 @@
 #include "driver.h"
 #include "answer.h"
 
-// Linear, ReLU, Linear on the CPU, with the weights that were given.
+// Linear, ReLU, Linear on the CPU, with the check's weights.
 static FyModule *model_as_given(Driver *d) {
   static const char *const names[] = {"w1", "b1", "w2", "b2"};
   FySize first = fy_size(driver_tensor(d, "w1")), second = fy_size(driver_tensor(d, "w2"));
@@ -17,7 +17,7 @@ static FyModule *model_as_given(Driver *d) {
 }
 
 void drive(Driver *d) {
-  // Held by nobody else: who gives up what the caller still needs takes it from him.
+  // The only references: an answer that drops them frees the caller's tensors.
   FyTensor *x = fy_detach(driver_tensor(d, "x")), *y = fy_detach(driver_tensor(d, "y"));
   int64_t steps = (int64_t)driver_number(d, "steps");
   FyModule *model = model_as_given(d), *again = model_as_given(d);
@@ -42,7 +42,7 @@ void drive(Driver *d) {
   driver_put(d, "0.bias", trained->items[1]);
   driver_put(d, "2.weight", trained->items[2]);
   driver_put(d, "2.bias", trained->items[3]);
-  fy_clone(x), fy_clone(y); // which raises where it was given up
+  fy_clone(x), fy_clone(y); // raises an error if it was freed
   if (driver_has(d, "and then")) {
     FyTensor *second = train(again, x, y, fy_device(driver_text(d, "and then")), steps);
     fy_clone(x), fy_clone(y);

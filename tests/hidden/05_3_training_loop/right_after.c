@@ -1,4 +1,4 @@
-// The optimizer is made first: a module's parameters stay the same objects when it moves.
+// The optimizer is created first: the parameters stay the same tensors when the module moves.
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

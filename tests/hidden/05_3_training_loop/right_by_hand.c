@@ -1,5 +1,4 @@
-// Without an optimizer: parameters changed in place where nothing is recorded. The model moves in every turn, which costs
-// nothing once it is there.
+// Updates the parameters in fy_no_grad, without an optimizer. Moves the model in every step, which copies nothing later.
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters) {

@@ -1,4 +1,4 @@
-// The loss is copied where nothing is recorded, and the gradients are cleared at the end of each step.
+// The loss is copied in fy_no_grad, and the gradients are cleared at the end of each step.
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

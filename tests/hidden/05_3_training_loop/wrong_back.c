@@ -1,4 +1,4 @@
-// mistake: the model brought back
+// mistake: model moved back
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,4 +1,4 @@
-// mistake: the model left behind
+// mistake: model on another device than the input
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,4 +1,4 @@
-// mistake: a constant in place of the result
+// mistake: losses not computed
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

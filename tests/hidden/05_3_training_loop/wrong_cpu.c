@@ -1,4 +1,4 @@
-// mistake: trained on the CPU
+// mistake: training on the CPU
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,4 +1,4 @@
-// mistake: always the current GPU
+// mistake: current device instead of the argument
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

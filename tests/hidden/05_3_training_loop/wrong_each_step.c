@@ -1,4 +1,4 @@
-// mistake: the model moved in every step
+// mistake: model transferred in every step
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

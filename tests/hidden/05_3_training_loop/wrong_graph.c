@@ -1,4 +1,4 @@
-// mistake: a graph kept in the losses
+// mistake: graph kept in the losses
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,4 +1,4 @@
-// mistake: a layer left behind
+// mistake: layer not moved
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

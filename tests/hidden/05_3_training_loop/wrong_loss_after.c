@@ -1,4 +1,4 @@
-// mistake: the loss after the step
+// mistake: loss computed after the update
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

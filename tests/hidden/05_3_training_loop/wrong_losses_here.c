@@ -1,4 +1,4 @@
-// mistake: the losses left on the CPU
+// mistake: losses left on the CPU
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,4 +1,4 @@
-// mistake: one step more
+// mistake: one step too many
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {
@@ -16,6 +16,7 @@ FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int6
       fy_copy_(fy_select(losses, 0, i), fy_detach(loss));
     }
   }
+  fy_zero_grad(optimizer);
   fy_backward(fy_mse_loss(fy_forward(model, x), y));
   fy_step(optimizer);
   return losses;

@@ -1,4 +1,4 @@
-// mistake: the batch left behind
+// mistake: input on another device than the model
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,4 +1,4 @@
-// mistake: copies moved, not the model
+// mistake: parameters copied instead of moved
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

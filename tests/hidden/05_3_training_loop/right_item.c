@@ -1,4 +1,4 @@
-// mistake: the host waits in every step
+// missing star: host synchronization in every step
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

@@ -1,15 +1,13 @@
-// mistake: without a step the model stays behind
+// missing star: batch transferred in every step
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {
+  fy_module_to(model, device);
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.25);
   FyTensor *losses = fy_zeros(fy_shape(steps), .device = device);
-  x = fy_to(x, device);
-  y = fy_to(y, device);
   for (int64_t i = 0; i < steps; i++) {
     fy_scope {
-      fy_module_to(model, device);
-      FyTensor *loss = fy_mse_loss(fy_forward(model, x), y);
+      FyTensor *loss = fy_mse_loss(fy_forward(model, fy_to(x, device)), fy_to(y, device));
       fy_zero_grad(optimizer);
       fy_backward(loss);
       fy_step(optimizer);
