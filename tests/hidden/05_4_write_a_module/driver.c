@@ -30,7 +30,7 @@ static void look_at(Driver *d, FyModule *m) {
   driver_put(d, "first mean", find(state, "mean"));
 }
 
-// The check's values for whatever is registered under its name.
+// Copies the check's values to the tensors of these names.
 static void fill(Driver *d, FyModule *m) {
   FyTensorList *state = fy_state_dict(m);
   const char *other = NULL;
@@ -61,7 +61,7 @@ static void put_state(Driver *d, FyModule *m) {
 }
 
 // Without recording, in training and in evaluation mode.
-static FyTensor *forward_alone(FyModule *m, FyTensor *x, bool training) {
+static FyTensor *forward_before(FyModule *m, FyTensor *x, bool training) {
   FyTensor *y = NULL;
   fy_no_grad {
     fy_set_training_of(m, training);
@@ -69,22 +69,6 @@ static FyTensor *forward_alone(FyModule *m, FyTensor *x, bool training) {
     fy_set_training_of(m, true);
   }
   return y;
-}
-
-// Other values in the same tensors, as after a step of an optimizer: what was worked out from the old ones is of no use.
-static void forward_changed(Driver *d, FyModule *m) {
-  FyTensorList *state = fy_state_dict(m);
-  FyTensor *x = fy_detach(driver_tensor(d, "x"));
-  fy_no_grad {
-    for (int i = 0; i < 4; i++)
-      if (find(state, names[i]))
-        fy_mul_scalar_(find(state, names[i]), -2);
-  }
-  driver_put(d, "changed alone", forward_alone(m, x, true));
-  driver_put(d, "changed in evaluation mode", forward_alone(m, x, false));
-  driver_put(d, "changed", fy_forward(m, x));
-  fy_set_training_of(m, false);
-  driver_put_number(d, "recorded in evaluation mode", fy_requires_grad(fy_forward(m, x)));
 }
 
 void drive(Driver *d) {
@@ -102,11 +86,11 @@ void drive(Driver *d) {
   }
   FyDevice device = fy_device(driver_text(d, "device"));
   FyTensor *x = driver_tensor(d, "x");
-  forward_alone(m, fy_cpu(fy_detach(x)), true);
+  forward_before(m, fy_cpu(fy_detach(x)), true);
   fy_module_to(m, device);
-  forward_alone(m, fy_detach(x), false);
-  driver_put(d, "output alone", forward_alone(m, fy_clone(x), true));
-  FyModule *beside = centered_linear(in, out); // another one beside it, made later
+  forward_before(m, fy_detach(x), false);
+  driver_put(d, "output before", forward_before(m, fy_clone(x), true));
+  FyModule *beside = centered_linear(in, out); // a second module, created later
   driver_put(d, "second scale", find(fy_state_dict(beside), "scale"));
   driver_put(d, "second mean", find(fy_state_dict(beside), "mean"));
   fy_module_to(beside, device);
@@ -116,5 +100,4 @@ void drive(Driver *d) {
   driver_put(d, "output", output);
   fy_backward(output, .gradient = driver_tensor(d, "gradient"));
   put_state(d, m);
-  forward_changed(d, m);
 }

@@ -1,4 +1,4 @@
-// A class kept outside, entries added by name, and the same arithmetic in another order: x * scale + (-mean * scale).
+// A static class, and tensors that are registered by name.
 #include "ferry.h"
 
 typedef struct Centered {

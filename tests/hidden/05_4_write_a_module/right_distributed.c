@@ -1,4 +1,4 @@
-// x * scale - mean * scale is the same.
+// Computes x * scale - mean * scale.
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,4 +1,4 @@
-// The scale goes into the product by broadcasting a row, and fc is used by its weight and bias.
+// Adds the negative mean, and calls fy_linear with the weight and the bias.
 #include "ferry.h"
 
 typedef struct CenteredLinear {

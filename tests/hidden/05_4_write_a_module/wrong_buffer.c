@@ -1,4 +1,4 @@
-// mistake: buffer in a plain field
+// mistake: buffer not registered
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,4 +1,4 @@
-// mistake: child in a plain field
+// mistake: child module not registered
 #include "ferry.h"
 
 typedef struct CenteredLinear {

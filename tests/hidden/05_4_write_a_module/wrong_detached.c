@@ -1,4 +1,4 @@
-// mistake: no gradient for scale
+// mistake: scale detached
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,4 +1,4 @@
-// mistake: other first values
+// mistake: wrong initial values
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,4 +1,4 @@
-// mistake: no gradient for the layer
+// mistake: output detached
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,4 +1,4 @@
-// mistake: scaled before it was centred
+// mistake: scaled before the mean is subtracted
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,4 +1,4 @@
-// mistake: parameter in a plain field
+// mistake: parameter not registered
 #include "ferry.h"
 
 typedef struct CenteredLinear {

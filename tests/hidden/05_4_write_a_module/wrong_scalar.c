@@ -1,4 +1,4 @@
-// mistake: a tensor of another size
+// mistake: wrong parameter shape
 #include "ferry.h"
 
 typedef struct CenteredLinear {

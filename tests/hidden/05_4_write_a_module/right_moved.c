@@ -1,4 +1,4 @@
-// mistake: a transfer in forward
+// missing star: transfer in the forward pass
 #include "ferry.h"
 
 typedef struct CenteredLinear {

@@ -1,21 +1,18 @@
-// mistake: values of an earlier forward
+// Folds scale and mean into the weight and the bias of the layer.
 #include "ferry.h"
 
 typedef struct CenteredLinear {
   FyModule base;
   FyTensor *scale, *mean; // (in_features)
   FyModule *fc;
-  FyTensor *folded; // the weight times the scale, for when nothing is learnt
 } CenteredLinear;
 
 static FyTensor *centered_linear_forward(FyModule *self, FyTensor *x) {
   CenteredLinear *m = (CenteredLinear *)self;
   FyTensorList *fc = fy_parameters(m->fc);
-  if (fy_is_grad_enabled())
-    return fy_forward(m->fc, fy_mul(fy_sub(x, m->mean), m->scale));
-  if (!m->folded || !fy_device_equal(fy_device_of(m->folded), fy_device_of(x)))
-    m->folded = fy_retain(fy_mul(fy_list_get(fc, "weight"), m->scale));
-  return fy_linear(fy_sub(x, m->mean), m->folded, fy_list_get(fc, "bias"));
+  FyTensor *weight = fy_mul(fy_list_get(fc, "weight"), m->scale);
+  FyTensor *bias = fy_sub(fy_list_get(fc, "bias"), fy_sum_dim(fy_mul(weight, m->mean), 1, false));
+  return fy_linear(x, weight, bias);
 }
 
 FyModule *centered_linear(int in_features, int out_features) {
