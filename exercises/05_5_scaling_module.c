@@ -1,22 +1,22 @@
-// Exercise 5.5: find the bug, a constant that learns                              (chapter 5, docs/05_model_moves.md)
+// Exercise 5.5: Find the bug: a scaling module      lesson 5 · medium · 20 min
 //
-// scaler makes a module that standardizes its input with a mean and a standard deviation that are known beforehand, and
-// multiplies by a gain that is trained. It works, on every device, and it is saved whole. But after some epochs its
-// input is no longer standardized: mean and std are not what they were.
-//
-// Mend it: mean and std go where the module goes, they are in its state_dict under these names, and training leaves
-// them alone.
-//
-//   PyTorch:  def forward(self, x):
-//                 return self.gain * (x - self.mean) / self.std
-//
-// Given: mean and std (features), float32 on the CPU, which require no gradient; std is at least 1e-6. The input of the
-// module, x (N, features), is on the module's device. Judged: results before and after load_state_dict, also with a
-// second module beside it; the gradients of gain and x; what fy_state_dict, fy_buffers and fy_parameters list, and
-// where it is. Counted: copies between host and device in the forward pass. There is no need for one. The call and the
-// forward pass leave x, gain, mean and std as they are. The module may keep mean and std themselves or copies of them:
-// register_buffer keeps them, in PyTorch as here. They stay the caller's, who may need them longer than the module, and
-// nothing of it is left in memory when the scope that it was made in has ended.
+// Task      scaler creates a module that standardizes its input with a known
+//           mean and standard deviation, and multiplies it by a learned gain:
+//               def forward(self, x):
+//                   return self.gain * (x - self.mean) / self.std
+//           It works on every device, and its state dict is complete. But after
+//           some epochs of training, mean and std have other values.
+// Example   x = 5, mean = 1, std = 2, gain = 3   ->   6
+// Fix       scaler
+// Inputs    mean, std   float32, (features), on the CPU; std is at least 1
+//           x           float32, (N, features), on the module's device; N may
+//                       be 0, and x may be a view
+// Required  - training changes the gain, and neither mean nor std
+//           - the module moves, saves and loads mean and std by these names;
+//             every module has its own
+//           - the right output, and gradients of x and gain
+//           - the caller can still use mean and std; no memory leak
+// Stars     ** no transfer and no synchronization in the forward pass
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -29,7 +29,7 @@ static void put_state(Driver *d, FyModule *module) {
       driver_put(d, state->names[i], state->items[i]);
 }
 
-// What a saved state would bring: other values for all that the module has.
+// Loads other values for all tensors of the module.
 static void load_state(Driver *d, FyModule *module) {
   FyTensorList *state = fy_tensor_list_new();
   fy_list_add(state, "gain", driver_tensor(d, "gain"));
@@ -38,17 +38,7 @@ static void load_state(Driver *d, FyModule *module) {
   fy_load_state_dict(module, state);
 }
 
-// What the forward passes have left in the module.
-static void put_after(Driver *d, FyModule *module) {
-  FyTensorList *state = fy_state_dict(module);
-  for (int i = 0; i < state->count; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%.32s after", state->names[i]);
-    driver_put(d, name, fy_detach(state->items[i]));
-  }
-}
-
-// A module that is gone while its mean and std, held by nobody else, are still needed; and what it leaves in memory, in bytes.
+// Uses mean and std after their module is freed, and measures the memory that is still allocated.
 static void put_ended(Driver *d) {
   double before = (double)fy_memory_stats(FY_CPU_DEVICE).allocated;
   fy_scope {
@@ -57,9 +47,9 @@ static void put_ended(Driver *d) {
     fy_scope {
       fy_forward(scaler(mean, std), x);
     }
-    fy_clone(mean), fy_clone(std); // which raises where one was given up
+    fy_clone(mean), fy_clone(std); // raises an error if one was freed
   }
-  driver_put_number(d, "left behind", (double)fy_memory_stats(FY_CPU_DEVICE).allocated - before);
+  driver_put_number(d, "still allocated", (double)fy_memory_stats(FY_CPU_DEVICE).allocated - before);
 }
 
 void drive(Driver *d) {
@@ -77,16 +67,15 @@ void drive(Driver *d) {
     }
   }
   fy_no_grad {
-    driver_put(d, "result alone", fy_forward(module, fy_clone(x)));
+    driver_put(d, "result before", fy_forward(module, fy_clone(x)));
   }
   FyModule *beside = scaler(fy_zeros(fy_size(driver_tensor(d, "mean"))), fy_ones(fy_size(driver_tensor(d, "mean"))));
-  fy_module_to(beside, device); // another one, made later
+  fy_module_to(beside, device); // a second module, created later
   FyTensor *again = fy_detach(fy_clone(x));
   driver_count(d);
   FyTensor *result = fy_forward(module, x);
   fy_forward(module, again);
   driver_stop(d);
-  put_after(d, module);
   driver_put(d, "result", result);
   driver_put_number(d, "recorded", fy_requires_grad(result));
   if (fy_requires_grad(result)) {

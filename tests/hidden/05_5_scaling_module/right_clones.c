@@ -1,4 +1,4 @@
-// Clones of its own, and the division as a product.
+// Registers clones, and divides the gain by std.
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// By name, without fields of the struct for them: the forward pass asks the module for its buffers.
+// Registers the buffers by name, and finds them in the forward pass.
 #include "ferry.h"
 
 typedef struct Scaler {

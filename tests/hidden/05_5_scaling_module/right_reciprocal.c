@@ -1,4 +1,4 @@
-// gain / std first.
+// Computes gain / std first.
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: a buffer that requires a gradient
+// mistake: buffer with requires_grad
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: the device fixed when the module is made
+// mistake: buffer not registered
 #include "ferry.h"
 
 typedef struct Scaler {

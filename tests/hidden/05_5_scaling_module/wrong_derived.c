@@ -1,5 +1,4 @@
-// mistake: values taken beforehand
-// also: something brought in the forward pass
+// mistake: precomputed values
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: moved in every forward pass
+// mistake: buffer not registered
 #include "ferry.h"
 
 typedef struct Scaler {

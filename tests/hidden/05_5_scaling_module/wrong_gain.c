@@ -1,4 +1,4 @@
-// mistake: the gain no longer trained
+// mistake: gain not a parameter
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: no gradient for the input
+// mistake: input detached
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: 1 / std under std's name
+// mistake: 1 / std stored as std
 #include "ferry.h"
 
 typedef struct Scaler {

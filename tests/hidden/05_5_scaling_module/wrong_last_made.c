@@ -1,4 +1,4 @@
-// mistake: one module for all
+// mistake: tensors shared between modules
 #include "ferry.h"
 
 typedef struct Scaler {

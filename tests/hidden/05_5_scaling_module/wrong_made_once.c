@@ -1,4 +1,4 @@
-// mistake: values taken beforehand
+// mistake: precomputed values
 #include "ferry.h"
 
 typedef struct Scaler {

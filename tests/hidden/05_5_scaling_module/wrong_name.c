@@ -1,4 +1,4 @@
-// mistake: registered under another name
+// mistake: wrong name in the state dict
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: no gradient for the gain
+// mistake: gain detached
 #include "ferry.h"
 
 typedef struct Scaler {

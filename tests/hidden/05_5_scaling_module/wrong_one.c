@@ -1,4 +1,4 @@
-// mistake: a buffer left out
+// mistake: one buffer not registered
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: another tensor used than the registered one
+// mistake: unregistered tensor in the forward pass
 #include "ferry.h"
 
 typedef struct Scaler {

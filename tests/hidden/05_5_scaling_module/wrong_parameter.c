@@ -1,4 +1,4 @@
-// mistake: a buffer registered as a parameter
+// mistake: buffer registered as a parameter
 #include "ferry.h"
 
 typedef struct Scaler {

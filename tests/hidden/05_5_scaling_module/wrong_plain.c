@@ -1,4 +1,4 @@
-// mistake: a plain field in place of a buffer
+// mistake: buffer not registered
 #include "ferry.h"
 
 typedef struct Scaler {

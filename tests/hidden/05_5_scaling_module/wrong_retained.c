@@ -1,4 +1,4 @@
-// mistake: retained and never released
+// mistake: memory leak
 #include "ferry.h"
 
 typedef struct Scaler {

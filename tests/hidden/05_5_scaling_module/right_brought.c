@@ -1,4 +1,4 @@
-// mistake: changed by the forward pass
+// missing star: transfer in the forward pass
 #include "ferry.h"
 
 typedef struct Scaler {
@@ -8,11 +8,8 @@ typedef struct Scaler {
 
 static FyTensor *scaler_forward(FyModule *self, FyTensor *x) {
   Scaler *s = (Scaler *)self;
-  FyTensor *result = fy_mul(s->gain, fy_div(fy_sub(x, s->mean), s->std));
-  fy_no_grad {
-    fy_mul_scalar_(s->gain, 1.0078125);
-  }
-  return result;
+  FyTensor *one = fy_tensor(fy_floats(1.0F), fy_shape(1), .device = fy_device_of(x));
+  return fy_mul(fy_mul(s->gain, fy_sub(x, s->mean)), fy_div(one, s->std));
 }
 
 FyModule *scaler(FyTensor *mean, FyTensor *std) {

@@ -1,5 +1,4 @@
-// mistake: a small number added
-// One hundredth of the smallest std that there may be.
+// Adds a small epsilon to std.
 #include "ferry.h"
 
 typedef struct Scaler {

@@ -1,4 +1,4 @@
-// mistake: the host asks in the forward pass
+// missing star: host synchronization in the forward pass
 #include "ferry.h"
 
 typedef struct Scaler {
