@@ -1,4 +1,4 @@
-// mistake: one GPU does it all
+// mistake: batch not split across GPUs
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: average pooling
+// mistake: average pooling instead of max pooling
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: batch size fixed in forward
+// mistake: hard-coded batch size
 #include "ferry.h"
 
 typedef struct SimpleCnn {

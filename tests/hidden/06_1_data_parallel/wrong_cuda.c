@@ -1,5 +1,5 @@
-// mistake: CUDA without asking
-// also: moved to another GPU
+// mistake: missing CUDA availability check
+// also: wrong primary GPU
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: GPUs fixed in the program
+// mistake: idle GPUs
 // devices: 4
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: a layer of another size
+// mistake: wrong layer size
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: GPUs fixed in the program
+// mistake: hard-coded device IDs
 #include "ferry.h"
 
 typedef struct SimpleCnn {

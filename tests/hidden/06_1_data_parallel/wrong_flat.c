@@ -1,4 +1,4 @@
-// mistake: the batch flattened too
+// mistake: batch dimension flattened
 #include "ferry.h"
 
 typedef struct SimpleCnn {

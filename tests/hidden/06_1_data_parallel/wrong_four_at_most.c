@@ -1,4 +1,4 @@
-// mistake: GPUs fixed in the program
+// mistake: idle GPUs
 #include "ferry.h"
 
 typedef struct SimpleCnn {

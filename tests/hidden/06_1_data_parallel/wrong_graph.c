@@ -1,4 +1,4 @@
-// mistake: no graph recorded
+// mistake: output detached from the graph
 #include "ferry.h"
 
 typedef struct SimpleCnn {

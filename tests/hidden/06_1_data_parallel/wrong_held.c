@@ -1,4 +1,4 @@
-// mistake: GPUs that only hold rows
+// mistake: computation on one GPU only
 // devices: 2
 #include "ferry.h"
 

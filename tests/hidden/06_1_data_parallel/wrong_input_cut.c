@@ -1,4 +1,4 @@
-// mistake: no gradient for the input
+// mistake: input detached from the graph
 #include "ferry.h"
 
 typedef struct SimpleCnn {

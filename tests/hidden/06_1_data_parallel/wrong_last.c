@@ -1,4 +1,4 @@
-// mistake: moved to another GPU
+// mistake: wrong primary GPU
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: bias left out
+// mistake: missing bias
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: padding left out
+// mistake: missing padding
 #include "ferry.h"
 
 typedef struct SimpleCnn {

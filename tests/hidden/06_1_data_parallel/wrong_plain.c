@@ -1,4 +1,4 @@
-// mistake: layer not registered
+// mistake: submodule not registered
 #include "ferry.h"
 
 typedef struct SimpleCnn {

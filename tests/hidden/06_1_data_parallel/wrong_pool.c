@@ -1,4 +1,4 @@
-// mistake: pooling with another stride
+// mistake: wrong pooling stride
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: weights of an earlier call
+// mistake: stale replicas
 // The replicas are made once, with the weights of then.
 #include "ferry.h"
 

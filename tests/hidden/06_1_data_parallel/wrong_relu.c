@@ -1,4 +1,4 @@
-// mistake: relu left out
+// mistake: missing activation function
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: weights of an earlier call
+// mistake: stale replicas
 // devices: 2
 #include "ferry.h"
 

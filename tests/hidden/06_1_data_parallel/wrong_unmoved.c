@@ -1,4 +1,4 @@
-// mistake: wrapped but not moved
+// mistake: model left on the CPU
 #include "ferry.h"
 
 typedef struct SimpleCnn {

@@ -1,4 +1,4 @@
-// mistake: rows shared unevenly
+// missing star: load imbalance
 #include "ferry.h"
 
 typedef struct SimpleCnn {
