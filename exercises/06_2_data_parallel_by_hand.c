@@ -1,32 +1,25 @@
-// Exercise 6.2: a step on several GPUs, by hand                                   (chapter 6, docs/06_several_gpus.md)
+// Exercise 6.2: Data parallelism by hand            lesson 6 · medium · 30 min
 //
-// What nn.DataParallel does in a training step, out of its four parts and without it. Write parallel_step: the batch in
-// pieces, a replica for each piece, all replicas at once (fy_parallel_apply), the outputs together on the first of the
-// GPUs; then the mean squared error of the whole, backward, and a step of the optimizer. It returns the loss, without a
-// graph.
-//
-//   PyTorch:  pieces = scatter(x, ids)
-//             replicas = replicate(model, ids[:len(pieces)])
-//             output = gather(parallel_apply(replicas, pieces), ids[0])
-//             loss = F.mse_loss(output, target)
-//             optimizer.zero_grad(); loss.backward(); optimizer.step()
-//             return loss.detach()
-//
-// Given: a model on GPU ids[0]; x (N, in) and target (N, out), float32 on ids[0]; ids, `count` numbers of GPUs, 8 at
-// most, in any order; an optimizer of the model's parameters, which may have a .grad from before. No GPU comes twice in
-// ids. N is at least 1, need not divide by count, and may be less.
-// Judged: two steps, one after the other: both losses (without a graph), the parameters after them, that each GPU that
-// has a piece computed, and all of them at once, and that the others were left alone. A parameter that the model does
-// not use has no .grad afterwards.
+// Task      Do one training step on several GPUs, as nn.DataParallel does it:
+//               chunks = scatter(x, ids)
+//               replicas = replicate(model, ids[:len(chunks)])
+//               output = gather(parallel_apply(replicas, chunks), ids[0])
+//               loss = F.mse_loss(output, target)
+//               optimizer.zero_grad(); loss.backward(); optimizer.step()
+//               return loss.detach()
+// Example   N = 5, ids = 2 0   ->   3 rows on cuda:2, then 2 rows on cuda:0
+// Write     parallel_step, without fy_nn_data_parallel. It returns the loss.
+// Inputs    model, x (N, in), target (N, out)   on GPU ids[0]; N at least 1
+//           optimizer   for the model's parameters, which may have a gradient
+//           ids, count  1 to 8 different GPUs, in any order
+// Required  - loss (on ids[0], without a graph) and parameters are right, also
+//             after a second step, and if N < count
+//           - all GPUs in ids compute rows (if N < count, N of them)
+// Stars     ** concurrent: all replicas compute at the same time
+//           *** balanced: at most N / count rows on a GPU, rounded up
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
                         int count) {
-  (void)model;
-  (void)optimizer;
-  (void)x;
-  (void)target;
-  (void)ids;
-  (void)count;
   return NULL;
 }

@@ -4,16 +4,15 @@
 #include <pthread.h>
 #include <time.h>
 
-// A linear layer that notes how many rows each GPU had.
+// A linear layer that records how many rows each GPU had.
 typedef struct Layer {
   FyModule base;
-  FyTensor *weight, *bias, *spare; // which nothing uses
+  FyTensor *weight, *bias, *spare; // spare is unused
 } Layer;
 
 static int64_t rows[16];
 
-// Replicas that compute at once are in forward at the same time: the first wait here for the others, and where these do not come,
-// nobody is waited for again.
+// Concurrent replicas are in forward at the same time: each waits here until all have arrived. After one timeout none waits again.
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t came;
@@ -38,7 +37,7 @@ static FyTensor *layer_forward(FyModule *self, FyTensor *x) {
   Layer *layer = (Layer *)self;
   int at = fy_device_of(x).index;
   if (at >= 0 && at < 16)
-    rows[at] += fy_size_at(x, 0); // each GPU's thread its own
+    rows[at] += fy_size_at(x, 0); // each thread has its own element
   meet();
   return fy_linear(x, layer->weight, layer->bias);
 }
@@ -55,28 +54,19 @@ void drive(Driver *d) {
   fy_module_to(model, fy_cuda_device(ids[0]));
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = driver_number(d, "lr"));
   FyTensor *x = driver_tensor(d, "x"), *target = driver_tensor(d, "target");
-  int piece = ((int)fy_size_at(x, 0) + count - 1) / count;
-  meeting.expected = ((int)fy_size_at(x, 0) + piece - 1) / piece;
+  int chunk = ((int)fy_size_at(x, 0) + count - 1) / count;
+  meeting.expected = ((int)fy_size_at(x, 0) + chunk - 1) / chunk;
   FyTensorList *parameters = fy_parameters(&model->base);
-  for (int i = 0; i < parameters->count; i++) // of a step before
+  for (int i = 0; i < parameters->count; i++) // from an earlier step
     fy_set_grad(parameters->items[i],
                 fy_full(7, fy_size(parameters->items[i]), .device = fy_device_of(parameters->items[i])));
   driver_module(&model->base);
-  size_t before[8], more = 0;
-  for (int i = 0; i < count; i++) {
-    fy_reset_peak_memory_stats(fy_cuda_device(ids[i]));
-    before[i] = fy_max_memory_allocated(fy_cuda_device(ids[i]));
-  }
   driver_count(d);
   FyTensor *first = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_put_array(d, "rows", FY_INT64, shape(16), rows);
   FyTensor *second = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_stop(d);
-  for (int i = meeting.expected; i < count; i++)
-    more += fy_max_memory_allocated(fy_cuda_device(ids[i])) - before[i];
-  driver_put_number(d, "bytes where no piece is", (double)more);
   driver_put_number(d, "alone", meeting.alone);
-  driver_put_number(d, "spare has a gradient", fy_grad(model->spare) != NULL);
   driver_put(d, "spare after", model->spare);
   driver_put(d, "first loss", first);
   driver_put(d, "second loss", second);

@@ -1,4 +1,4 @@
-// mistake: gradients of an earlier step
+// mistake: gradients cleared too late
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

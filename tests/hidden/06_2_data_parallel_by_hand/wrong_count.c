@@ -1,4 +1,4 @@
-// mistake: more replicas than pieces
+// mistake: more replicas than chunks
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: the graph cut off
+// mistake: loss detached from the graph
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

@@ -1,4 +1,4 @@
-// mistake: all rows on one GPU
+// mistake: batch not split across GPUs
 // devices: 4
 #include "ferry.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: gathered on another GPU
+// mistake: outputs gathered on the wrong GPU
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: the loss of one piece
+// mistake: loss of the first chunk only
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: not all of the GPUs
+// mistake: idle GPUs
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

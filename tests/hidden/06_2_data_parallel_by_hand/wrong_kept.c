@@ -1,4 +1,4 @@
-// mistake: the loss with its graph
+// mistake: loss returned with its graph
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

@@ -1,4 +1,4 @@
-// mistake: the mean of the pieces' means
+// mistake: mean of means
 // devices: 2
 #include "ferry.h"
 

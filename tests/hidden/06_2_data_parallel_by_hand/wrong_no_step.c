@@ -1,4 +1,4 @@
-// mistake: no step
+// mistake: missing optimizer step
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

