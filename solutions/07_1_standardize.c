@@ -1,30 +1,30 @@
-// Exercise 7.1: find the bug, tensors on two devices                    (chapters 3 and 7, docs/07_pitfalls.md)
+// Exercise 7.1: Find the bug: standardize a table     lesson 7 · easy · 10 min
 //
-// standardize brings each column of a table to mean 0 and standard deviation 1, and then adds the column's number, so
-// that the columns lie side by side in a plot. It works on the CPU. With x on a GPU it raises
-//
-//   RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-//
-// Mend it. The result is on x's device, whichever that is: the CPU, the first GPU or another.
-//
-//   PyTorch, with everything on one device:  (x - mean) / std + torch.arange(x.size(1))
-//
-// Given: x (rows, columns) float32, any strides, on any device; mean and std (columns) float32, always on the CPU, std
-// above 0; none of these is in pinned memory. Numbers may be tiny (1 / std is finite). None of the three may be changed
-// or given up; a packed copy of x may be made on its own device; a second call brings a mean and a std of its own.
-// Counted: copies between host and device. mean and std cross once each; nothing else has a reason to.
+// Task      standardize scales each column of a table to mean 0 and standard
+//           deviation 1, and adds the column's number, for a plot:
+//               (x - mean) / std + torch.arange(x.size(1))
+//           It works on the CPU. With x on a GPU it raises a RuntimeError.
+// Example   x = [[3, 4]], mean = [1, 2], std = [2, 1]   ->   [[1, 3]]
+// Fix       standardize.
+// Inputs    x          (rows, columns) float32, any device and strides; rows
+//                      may be 0
+//           mean, std  (columns) float32, always on the CPU; std > 0
+// Required  - the result is right and on x's device, in every call
+//           - computed there: nothing is copied to the host
+//           - the inputs are unchanged
+// Stars     ** mean and std are copied once each, and nothing else
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
   // [answer]
   FyDevice device = fy_device_of(x);
-  FyTensor *place = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32, .device = device); // (columns)
-  FyTensor *centred = fy_sub(x, fy_to(mean, device));
-  FyTensor *scaled = fy_div(centred, fy_to(std, device));
+  FyTensor *number = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32, .device = device); // (columns)
+  FyTensor *centered = fy_sub(x, fy_to(mean, device));
+  FyTensor *scaled = fy_div(centered, fy_to(std, device));
   // [stub]
-  //| FyTensor *place = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32); // (columns)
-  //| FyTensor *centred = fy_sub(x, mean);
-  //| FyTensor *scaled = fy_div(centred, std);
+  //| FyTensor *number = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32); // (columns)
+  //| FyTensor *centered = fy_sub(x, mean);
+  //| FyTensor *scaled = fy_div(centered, std);
   // [end]
-  return fy_add(scaled, place);
+  return fy_add(scaled, number);
 }

@@ -4,14 +4,14 @@
 #include "device/runtime.h"
 
 void drive(Driver *d) {
-  // Held by nobody else: who gives up what the caller still needs takes it from him.
+  // The only references: an answer that drops one frees the tensor.
   FyTensor *x = fy_detach(driver_tensor(d, "x")), *mean = fy_detach(driver_tensor(d, "mean"));
   FyTensor *std = fy_detach(driver_tensor(d, "std"));
   driver_count(d);
   FyTensor *result = standardize(x, mean, std);
   driver_stop(d);
   driver_put(d, "result", result);
-  fy_clone(x), fy_clone(mean), fy_clone(std); // which raises where it was given up
+  fy_clone(x), fy_clone(mean), fy_clone(std); // raises if the tensor was freed
   if (!driver_has(d, "second x"))
     return;
   FyTensor *other = fy_detach(driver_tensor(d, "second x")), *second_mean = fy_detach(driver_tensor(d, "second mean"));

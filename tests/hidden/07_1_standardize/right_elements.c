@@ -1,4 +1,4 @@
-// mistake: one transfer per element
+// missing star: one transfer per element
 #include "ferry.h"
 
 static FyTensor *carried(FyTensor *values, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: made on the CPU and moved
+// missing star: tensor created on the CPU and copied
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

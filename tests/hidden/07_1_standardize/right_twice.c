@@ -1,4 +1,4 @@
-// mistake: moved twice
+// missing star: repeated copy of the same tensor
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

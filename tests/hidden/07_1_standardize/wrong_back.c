@@ -1,4 +1,4 @@
-// mistake: x carried to the CPU and back
+// mistake: copy back to the host
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

@@ -1,4 +1,4 @@
-// mistake: the result brought back
+// mistake: result copied to the host
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

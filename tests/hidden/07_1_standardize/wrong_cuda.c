@@ -1,4 +1,4 @@
-// mistake: always the current GPU
+// mistake: hard-coded device
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

@@ -1,4 +1,4 @@
-// mistake: always the current GPU
+// mistake: hard-coded device
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: missing return value
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

@@ -1,4 +1,4 @@
-// mistake: the column's number left out
+// mistake: missing column number
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

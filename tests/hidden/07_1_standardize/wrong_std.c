@@ -1,4 +1,4 @@
-// mistake: a tensor left on the CPU
+// mistake: device mismatch
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

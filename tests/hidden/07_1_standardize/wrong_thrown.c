@@ -1,4 +1,4 @@
-// mistake: moved, and the moved tensor thrown away
+// mistake: result of fy_to ignored
 #include "ferry.h"
 
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {

@@ -1,0 +1,9 @@
+// mistake: hard-coded device
+// devices: 2
+#include "ferry.h"
+
+FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
+  FyDevice device = fy_device_of(x);
+  FyTensor *number = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32, .device = fy_device("cuda"));
+  return fy_add(fy_div(fy_sub(x, fy_to(mean, device)), fy_to(std, device)), number);
+}
