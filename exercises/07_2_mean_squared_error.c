@@ -1,29 +1,26 @@
-// Exercise 7.2: one number at the end                                            (chapter 7, docs/07_pitfalls.md)
+// Exercise 7.2: Mean squared error of a data set      lesson 7 · easy · 20 min
 //
-// Write evaluate: the mean squared error of a model over all of its data, in batches, as one number.
-//
-//   PyTorch:  total = torch.zeros((), device=x.device)
-//             with torch.no_grad():
-//                 for i in range(0, len(x), batch):
-//                     y = model(x[i:i + batch])
-//                     total += F.mse_loss(y, target[i:i + batch], reduction="sum")
-//             return total.item() / target.numel()
-//
-// The result is the mean over all elements of target: a short last batch counts for as much as it holds.
-//
-// Given: a model that computes the same in training and in evaluation mode, x (N, in) and target (N, out) on one
-// device; N is at least 1 and need not be a multiple of `batch`.
-// Counted: copies from the device and synchronisations, one of each, whatever the number of batches; no copies to it,
-// and none between devices. For data on the CPU nothing is copied. Forward passes: of `batch` rows each, the last of
-// what is left; and the memory: what one batch needs, not what all of them need together. Whether autograd records, and
-// the mode of each module, training or evaluation, are afterwards as they were; a child need not be in the model's
-// mode, nor its own children in its.
+// Task      Evaluate a model in batches, without waiting in the loop:
+//               total = torch.zeros((), device=x.device)
+//               with torch.no_grad():
+//                   for i in range(0, len(x), batch):
+//                       total += F.mse_loss(model(x[i:i + batch]),
+//                                    target[i:i + batch], reduction="sum")
+//               return total.item() / target.numel()
+// Example   errors 1 1 1 1 3, batch = 4   ->   (1 + 1 + 1 + 1 + 9) / 5 = 2.6
+// Write     evaluate.
+// Inputs    x, target  (N, in) and (N, out) float32, N at least 1, any strides,
+//                      on one device: a GPU or the CPU
+//           model      on x's device; the same output in both modes
+//           batch      at least 1; need not divide N
+// Required  - the result is the mean over all elements of target
+//           - at most N / batch + 1 forward passes, of at most batch rows each
+//           - computed on x's device; at most 3 copies to the host and 3 waits
+//           - gradient recording and the mode of each module are unchanged
+// Stars     ** one copy to the host and one wait in all
+//           *** device memory for one batch only, however large N is
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {
-  (void)model;
-  (void)x;
-  (void)target;
-  (void)batch;
   return 0;
 }

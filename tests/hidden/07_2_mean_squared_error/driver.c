@@ -2,17 +2,16 @@
 #include "driver.h"
 #include "answer.h"
 
-// A linear layer, as its child's child, that notes how it is called.
+// A linear layer (a grandchild) that records how it is called.
 typedef struct Watched {
   FyModule base;
   FyModule *fc;
-  int64_t calls, most_rows, batch, whole; // whole: calls with a batch of that many rows
+  int64_t calls, most_rows;
 } Watched;
 
 static FyTensor *watched_forward(FyModule *self, FyTensor *x) {
   Watched *w = (Watched *)self;
   w->calls++;
-  w->whole += fy_size_at(x, 0) == w->batch;
   if (fy_size_at(x, 0) > w->most_rows)
     w->most_rows = fy_size_at(x, 0);
   return fy_forward(w->fc, x);
@@ -30,25 +29,22 @@ void drive(Driver *d) {
     fy_copy_(parameters->items[1], bias);
   }
   fy_module_to(model, fy_device_of(x));
-  fy_forward(model->fc, fy_narrow(x, 0, 0, 1)); // workspaces that are kept are there from now on
+  fy_forward(model->fc, fy_narrow(x, 0, 0, 1)); // allocates the workspaces that are kept
   if (driver_has(d, "evaluation"))
     fy_eval(&model->base);
-  if (driver_has(d, "the child alone")) // in the mode that the model is not in
+  if (driver_has(d, "the child alone")) // in the other mode than the model
     model->fc->training = !model->base.training;
-  if (driver_has(d, "the child's child alone"))
-    linear->training = !model->base.training;
-  model->batch = (int64_t)driver_number(d, "batch");
+  const int64_t batch = (int64_t)driver_number(d, "batch");
   driver_module(&model->base);
   fy_set_grad_enabled(!driver_has(d, "not recording"));
   driver_count(d);
-  double loss = evaluate(&model->base, x, target, model->batch);
+  double loss = evaluate(&model->base, x, target, batch);
   driver_stop(d);
   fy_set_grad_enabled(true);
   driver_put_number(d, "loss", loss);
   driver_put(d, "weight", parameters->items[0]);
   driver_put_number(d, "calls", (double)model->calls);
-  driver_put_number(d, "whole batches", (double)model->whole);
   driver_put_number(d, "most rows", (double)model->most_rows);
-  // Once more, of one row: what was kept of the first call comes back.
+  // A second call, with one row, shows state that was kept from the first.
   driver_put_number(d, "then one row", evaluate(&model->base, fy_narrow(x, 0, 0, 1), fy_narrow(target, 0, 0, 1), 1));
 }

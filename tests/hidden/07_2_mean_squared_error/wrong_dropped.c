@@ -1,4 +1,4 @@
-// mistake: the last batch dropped
+// mistake: last batch dropped
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: added up on another device
+// mistake: hard-coded device
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: larger batches
+// mistake: batch size exceeded
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

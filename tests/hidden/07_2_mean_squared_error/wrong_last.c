@@ -1,4 +1,4 @@
-// mistake: only the last batch
+// mistake: total overwritten in the loop
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

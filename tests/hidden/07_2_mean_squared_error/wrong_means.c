@@ -1,4 +1,4 @@
-// mistake: mean of the batches' means
+// mistake: mean of means
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

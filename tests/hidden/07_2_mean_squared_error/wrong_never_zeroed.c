@@ -1,4 +1,4 @@
-// mistake: begun with the call before
+// mistake: state kept between calls
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

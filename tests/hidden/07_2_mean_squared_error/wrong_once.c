@@ -1,4 +1,4 @@
-// mistake: all rows at once
+// mistake: no batching
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: row by row
+// mistake: batch size too small
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

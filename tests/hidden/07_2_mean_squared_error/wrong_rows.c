@@ -1,4 +1,4 @@
-// mistake: divided by the rows
+// mistake: mean over rows only
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: the sum instead of the mean
+// mistake: sum instead of mean
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,4 +1,4 @@
-// mistake: fetched in every turn
+// mistake: host synchronization in the loop
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

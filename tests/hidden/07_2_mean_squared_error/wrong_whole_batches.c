@@ -1,4 +1,4 @@
-// mistake: divided by whole batches
+// mistake: wrong divisor
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

@@ -1,0 +1,17 @@
+// mistake: empty batch
+#include "ferry.h"
+
+double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {
+  int64_t rows = fy_size_at(x, 0);
+  FyTensor *total = fy_zeros(FY_SCALAR, .device = fy_device_of(x));
+  fy_no_grad {
+    for (int64_t i = 0; i <= rows; i += batch) {
+      int64_t end = i + batch < rows ? i + batch : rows;
+      fy_scope {
+        FyTensor *loss = fy_mse_loss(fy_forward(model, fy_slice(x, 0, i, end, 1)), fy_slice(target, 0, i, end, 1));
+        fy_add_(total, fy_mul_scalar(loss, (double)(end - i)));
+      }
+    }
+  }
+  return fy_item(total) / (double)rows;
+}
