@@ -6,7 +6,7 @@ static FyTensor *changes_on(Driver *d, FyDevice device) {
   return fy_full(-1, fy_shape((int64_t)driver_number(d, "turns")), .device = device);
 }
 
-// Bytes on the device that a call leaves there when the scope around it has ended.
+// Bytes of a call that are still allocated on the device after the enclosing scope.
 static double left_behind(Driver *d, FyTensor *state, FyTensor *transition, FyDevice device) {
   double before = (double)fy_memory_stats(device).allocated;
   fy_scope {
@@ -16,7 +16,7 @@ static double left_behind(Driver *d, FyTensor *state, FyTensor *transition, FyDe
 }
 
 void drive(Driver *d) {
-  // Held by nobody else: who gives up what the caller still needs takes it from him.
+  // The only references: an answer that drops one frees the tensor.
   FyTensor *state = fy_detach(driver_tensor(d, "state")), *transition = fy_detach(driver_tensor(d, "transition"));
   FyDevice device = fy_device(driver_text(d, "device"));
   FyTensor *changes = changes_on(d, device);
@@ -25,7 +25,7 @@ void drive(Driver *d) {
   driver_stop(d);
   driver_put(d, "result", result);
   driver_put(d, "changes", changes);
-  FyTensor *same = fy_clone(transition); // the same tensor twice, with other numbers in it
+  FyTensor *same = fy_clone(transition); // the same tensor twice, with other values
   fy_mul_scalar_(same, 0);
   spread(state, same, device, changes_on(d, device));
   fy_copy_(same, transition);
@@ -37,5 +37,5 @@ void drive(Driver *d) {
     driver_put(d, "second result", spread(state, transition, device, changes));
     driver_put(d, "second changes", changes);
   }
-  fy_clone(state); // which raises where it was given up
+  fy_clone(state); // raises if the tensor was freed
 }

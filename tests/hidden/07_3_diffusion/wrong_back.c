@@ -1,4 +1,4 @@
-// mistake: the result brought back
+// mistake: copy to the host
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

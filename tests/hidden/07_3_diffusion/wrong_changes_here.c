@@ -1,4 +1,4 @@
-// mistake: the changes made on the host
+// mistake: computed on the host in the loop
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,5 +1,4 @@
-// mistake: always the current GPU
-// also: tensors of every turn stay
+// mistake: hard-coded device
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: missing return value
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

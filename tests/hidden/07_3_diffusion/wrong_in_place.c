@@ -1,5 +1,4 @@
 // mistake: the caller's tensor changed
-// also: tensors of every turn stay
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

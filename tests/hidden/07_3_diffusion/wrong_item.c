@@ -1,4 +1,4 @@
-// mistake: the host waits in every turn
+// mistake: host synchronization in the loop
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

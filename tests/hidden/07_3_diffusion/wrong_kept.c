@@ -1,4 +1,4 @@
-// mistake: kept from the call before
+// mistake: values cached from an earlier call
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,4 +1,4 @@
-// mistake: the same tensor moved in every turn
+// mistake: loop-invariant copy in the loop
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,4 +1,4 @@
-// mistake: the changes of another turn
+// mistake: off-by-one index
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

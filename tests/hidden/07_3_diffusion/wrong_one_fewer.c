@@ -1,4 +1,4 @@
-// mistake: a turn left out
+// mistake: off-by-one error in the loop
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,4 +1,4 @@
-// mistake: another tensor in place of changes
+// mistake: output tensor not written
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

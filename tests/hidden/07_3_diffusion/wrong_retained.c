@@ -1,4 +1,4 @@
-// mistake: retained and never released
+// mistake: memory leak
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,4 +1,4 @@
-// mistake: one transfer per row
+// mistake: many small transfers
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

@@ -1,4 +1,4 @@
-// mistake: every turn from the start
+// mistake: state not updated in the loop
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

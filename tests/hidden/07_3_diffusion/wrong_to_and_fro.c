@@ -1,4 +1,4 @@
-// mistake: the state carried to and fro
+// mistake: round trip in the loop
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {

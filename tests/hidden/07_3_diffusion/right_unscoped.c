@@ -1,4 +1,4 @@
-// mistake: tensors of every turn stay
+// missing star: memory grows with each step
 #include "ferry.h"
 
 FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTensor *changes) {
