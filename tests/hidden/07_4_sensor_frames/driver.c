@@ -16,11 +16,11 @@ static FyTensor *within(FyTensor *t, int64_t rows, int64_t columns, int64_t from
   return part;
 }
 
-// The second call's tensor lies in memory moment by moment already: there is nothing to copy.
+// The tensor of the second call is in order of time in memory: there is nothing to copy.
 static void call_on_turned(Driver *d, int64_t moments) {
   FyTensor *given = driver_tensor(d, "turned"), *turned = given;
   int64_t sensors = fy_size_at(given, 0), all = fy_size_at(given, 1);
-  if (driver_has(d, "layouts")) // it may begin somewhere in memory
+  if (driver_has(d, "layouts")) // and it begins within an allocation
     turned = fy_t(within(fy_t(given), all + 3, sensors, 2, 0));
   int64_t allocations = allocations_of(turned), launches = fy_counters().launches;
   FyTensor *second = frames(turned, moments);
@@ -34,16 +34,16 @@ static void call_on_turned(Driver *d, int64_t moments) {
   }
 }
 
-// The readings (sensors, all) in other layouts; the ones of one sensor, or of one moment, repeated without memory of their own.
+// The readings (sensors, all) in other layouts. The expanded ones have a stride of 0.
 static FyTensor *laid_out(FyTensor *readings, int layout) {
   int64_t sensors = fy_size_at(readings, 0), all = fy_size_at(readings, 1);
   FyTensor *turned = fy_t(readings);
   switch (layout) {
-  case 0: // a slice that begins further in
+  case 0: // a slice
     return within(readings, sensors + 3, all + 5, 2, 3);
-  case 1: // moment by moment, with room behind each moment
+  case 1: // in order of time, with gaps after each moment
     return fy_t(within(turned, all + 1, sensors + 2, 1, 1));
-  case 2: { // every third element of what lies moment by moment
+  case 2: { // every third element, in order of time
     FyTensor *three = fy_full(-77, fy_shape(all, sensors, 3), .device = fy_device_of(readings));
     FyTensor *part = fy_select(three, 2, 1);
     fy_copy_(part, turned);
@@ -59,14 +59,14 @@ static FyTensor *laid_out(FyTensor *readings, int layout) {
     fy_copy_(part, readings);
     return part;
   }
-  case 7: // one sensor: sensor by sensor is moment by moment
+  case 7: // one sensor: its readings are in order of time
     return fy_clone(fy_narrow(readings, 0, 0, 1));
-  default: // one sensor, whose moments lie apart
+  default: // one sensor, with gaps
     return fy_narrow(fy_t(within(turned, all + 1, sensors + 4, 1, 2)), 0, 0, 1);
   }
 }
 
-// Each layout in a call of its own; and the most kernels, allocations and crossings that one took.
+// One call per layout, and the largest numbers of kernels, allocations and copies of one call.
 static void call_on_layouts(Driver *d, int64_t moments) {
   double most[3] = {0};
   for (int layout = 0; layout < LAYOUTS; layout++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layouts of the readings, each of which has a call of its own, by what comes back of it.
+// The layouts of the readings, by the name of the result. Each has a call of its own.
 static const char *const layouts[] = {"frames of a slice",
                                       "frames of moments with room between",
                                       "frames of every third element",

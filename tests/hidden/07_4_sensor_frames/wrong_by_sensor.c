@@ -1,4 +1,4 @@
-// mistake: frames sensor by sensor
+// mistake: wrong dimension order
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

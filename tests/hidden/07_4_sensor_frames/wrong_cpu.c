@@ -1,4 +1,4 @@
-// mistake: carried through the CPU
+// mistake: round trip to the host
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,5 +1,4 @@
-// mistake: made contiguous before the transpose
-// also: view on a transposed tensor
+// mistake: view on a non-contiguous tensor
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: missing return value
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: written for the example alone
+// mistake: hard-coded sizes
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

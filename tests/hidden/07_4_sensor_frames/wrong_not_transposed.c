@@ -1,4 +1,4 @@
-// mistake: cut without transposing
+// mistake: missing transpose
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: strides taken for granted
+// mistake: strides ignored
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: view on a transposed tensor
+// mistake: view on a non-contiguous tensor
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: the contiguous copy thrown away
+// mistake: view on a non-contiguous tensor
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: cut off from the gradient
+// mistake: detached from the graph
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

@@ -1,4 +1,4 @@
-// mistake: copied twice
+// missing star: tensor copied twice
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {

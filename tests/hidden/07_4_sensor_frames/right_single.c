@@ -1,5 +1,5 @@
-// mistake: always a copy
-// Moment by moment is taken to be a stride of 1 from sensor to sensor, which a single sensor need not have.
+// missing star: unnecessary copy
+// Takes a stride of 1 between sensors for granted, which a single sensor need not have.
 #include "ferry.h"
 
 static FyTensor *packed(FyTensor *t) {

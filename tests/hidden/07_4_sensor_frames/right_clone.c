@@ -1,4 +1,4 @@
-// mistake: always a copy
+// missing star: unnecessary copy
 #include "ferry.h"
 
 FyTensor *frames(FyTensor *readings, int64_t moments) {
