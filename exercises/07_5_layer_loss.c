@@ -1,21 +1,19 @@
-// Exercise 7.5: find the bug, a saved tensor changed                              (chapter 7, docs/07_pitfalls.md)
+// Exercise 7.5: Find the bug: the loss of a layer   lesson 7 · medium · 15 min
 //
-// loss_of computes the loss of a layer whose outputs lie between -1 and 1. The loss is right. The caller's
-// fy_backward(loss) raises
-//
-//   RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation ...
-//
-// Mend it: the same loss, with right gradients of x and of weight.
-//
-//   PyTorch:  gate = torch.sigmoid(x @ weight + 0.5)
-//             loss = F.mse_loss(2 * gate - 1, target)
-//
-// Given: x (rows, in), weight (in, out) and target (rows, out), float32 on one device, any strides; x and weight
-// require gradients, target depends on neither, and the products may lie far from zero, or be -0.5. None of the three
-// may be changed.
-// Returned: the loss, a tensor of no dimensions, on their device.
-// Judged: the loss and the gradients; x, weight and target afterwards; copies between host and device (none is needed).
-// The next call may be on another device.
+// Task      loss_of computes the loss of a layer with outputs between -1 and 1:
+//               gate = torch.sigmoid(x @ weight + 0.5)
+//               loss = F.mse_loss(2 * gate - 1, target)
+//           The loss is right, but fy_backward(loss) raises a RuntimeError.
+// Example   x = [[1]], weight = [[-0.5]], target = [[1]]
+//               ->   loss = 1, weight.grad = [[-1]], x.grad = [[0.5]]
+// Fix       loss_of. It returns the loss, a tensor without dimensions.
+// Inputs    x, weight  (rows, in) and (in, out) float32; require gradients
+//           target     (rows, out) float32; all three on one device, with any
+//                      strides
+// Required  - the loss, and after fy_backward(loss) the gradients of x and
+//             weight, are right in every call, and on the device of x
+//           - the inputs are unchanged
+// Stars     ** nothing is copied between host and device
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: carried through the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: cut off from the gradient
+// mistake: loss detached from the graph
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

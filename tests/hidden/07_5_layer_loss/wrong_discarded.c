@@ -1,4 +1,4 @@
-// mistake: the result thrown away
+// mistake: result of an operation ignored
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: missing return value
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

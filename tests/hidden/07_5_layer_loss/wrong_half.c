@@ -1,4 +1,4 @@
-// mistake: half of the gradient
+// mistake: part of the graph detached
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: kept from an earlier call
+// mistake: state kept between calls
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: a saved tensor changed in place
+// mistake: saved tensor modified in place
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: a half or a quarter of the loss
+// mistake: wrong scale of the loss
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

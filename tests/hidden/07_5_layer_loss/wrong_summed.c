@@ -1,4 +1,4 @@
-// mistake: the sum instead of the mean
+// mistake: sum instead of mean
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

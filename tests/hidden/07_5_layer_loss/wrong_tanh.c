@@ -1,4 +1,4 @@
-// mistake: tanh of the whole score
+// mistake: wrong argument of tanh
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

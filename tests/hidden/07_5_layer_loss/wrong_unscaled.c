@@ -1,4 +1,4 @@
-// mistake: no rescaling
+// mistake: missing rescaling
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

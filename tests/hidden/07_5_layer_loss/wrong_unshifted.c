@@ -1,4 +1,4 @@
-// mistake: the 0.5 left out
+// mistake: missing bias
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

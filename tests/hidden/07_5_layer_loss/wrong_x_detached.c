@@ -1,4 +1,4 @@
-// mistake: no gradient for x
+// mistake: input detached from the graph
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,5 +1,4 @@
-// mistake: exp of a large number
-// A sigmoid put together by hand.
+// A sigmoid by hand.
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

