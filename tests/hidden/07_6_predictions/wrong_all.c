@@ -1,4 +1,4 @@
-// mistake: more than a batch at once
+// mistake: batch size exceeded
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

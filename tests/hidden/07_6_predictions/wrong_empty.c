@@ -1,4 +1,4 @@
-// mistake: nothing returned
+// mistake: missing return value
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: results fetched one by one
+// mistake: one copy to the host per sample
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: a forward pass per sample
+// mistake: one forward pass per sample
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: the last batch left out
+// mistake: last batch dropped
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: the scores left on the device
+// mistake: result on the wrong device
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

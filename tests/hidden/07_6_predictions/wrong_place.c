@@ -1,4 +1,4 @@
-// mistake: a batch in the wrong place
+// mistake: wrong output offset
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: smaller batches
+// mistake: batch size too small
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: through the model more than once
+// mistake: repeated forward pass
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: the whole data set moved
+// missing star: whole data set on the device
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: two batches on the device
+// The next batch is copied while the one before still exists.
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

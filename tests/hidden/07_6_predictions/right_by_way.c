@@ -1,4 +1,5 @@
-// mistake: the whole data set moved
+// Each batch is copied to the current GPU first.
+// devices: 2
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {
@@ -8,7 +9,9 @@ FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batc
     for (int64_t i = 0; i < count; i += batch) {
       fy_scope {
         int64_t rows = i + batch < count ? batch : count - i;
-        FyTensor *part = fy_narrow(fy_to(data, device), 0, i, rows); // (rows, features)
+        FyTensor *part =
+            fy_to(device.type == FY_CUDA ? fy_cuda(fy_narrow(data, 0, i, rows)) : fy_narrow(data, 0, i, rows),
+                  device); // (rows, features)
         fy_copy_(fy_narrow(scores, 0, i, rows), fy_forward(model, part));
       }
     }

@@ -1,4 +1,4 @@
-// mistake: memory of all batches kept
+// missing star: memory grows with each batch
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {
