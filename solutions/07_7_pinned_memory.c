@@ -1,31 +1,29 @@
-// Exercise 7.7: batches through pinned memory                                    (chapter 7, docs/07_pitfalls.md)
+// Exercise 7.7: Batches through pinned memory       lesson 7 · medium · 30 min
 //
-// A copy from ordinary memory keeps the host until the driver has put the bytes into pinned (page-locked) memory of its
-// own. From pinned memory it can be queued, and the host goes on. Write two functions.
-//
-// pinned: the batch in pinned memory; the batch itself when it is there already, or when the machine has no CUDA, where
-// nothing can be pinned.
-//
-//   PyTorch:  batch.pin_memory() if torch.cuda.is_available() else batch
-//
-// load_all: brings `count` batches to `device`, each by way of pinned memory, queues all the copies, and waits once, at
-// the end. Store what is there in loaded[0 .. count-1]. On the CPU nothing has to move: what is stored may be the
-// batches themselves.
-//
-//   PyTorch:  loaded = [pinned(b).to(device, non_blocking=True) for b in batches]
-//             torch.cuda.synchronize(device)
-//
-// Given: 1 to 16 float32 CPU tensors, no two of them the same, of one width, the last with fewer rows; some are pinned
-// from the start, some are views with gaps, and none is both. Any stream of the device may be the current one.
-// Counted: copies to the device, one per batch and all from pinned memory; synchronisations, one in all. When load_all
-// returns, everything has arrived, and what an earlier call has loaded is as it was.
+// Task      A copy from pageable memory blocks the host. From pinned memory the
+//           host only queues it. Load batches this way:
+//               def pinned(b):
+//                   return b.pin_memory() if torch.cuda.is_available() else b
+//               loaded = [pinned(b).to(device, non_blocking=True)
+//                         for b in batches]
+//               torch.cuda.synchronize(device)
+// Example   4 batches, "cuda:0"   ->   4 asynchronous copies, one wait
+// Write     pinned returns the batch in pinned memory. load_all stores the
+//           batches on `device` in loaded[0] to loaded[count - 1].
+// Inputs    batches  float32 CPU tensors, some pinned already, some strided
+//           count    1 to 16
+//           device   a GPU with any current stream; without CUDA the CPU
+// Required  - the values are right, and stay so when load_all is called again
+//           - all copies to a GPU come from pinned memory
+//           - on return all copies have completed, after at most 2 waits
+// Stars     ** one copy per batch, and one wait in all
+//           *** pinned copies a batch only if it must
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {
   // [answer]
   return fy_cuda_is_available() ? fy_pin_memory(batch) : batch;
   // [stub]
-  //| (void)batch;
   //| return NULL;
   // [end]
 }
@@ -36,9 +34,5 @@ void load_all(FyTensor *const *batches, int count, FyDevice device, FyTensor **l
     loaded[i] = fy_to(pinned(batches[i]), device, .non_blocking = true);
   fy_synchronize(device);
   // [stub]
-  //| (void)batches;
-  //| (void)device;
-  //| for (int i = 0; i < count; i++)
-  //|   loaded[i] = NULL;
   // [end]
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "driver.h"
 #include "answer.h"
-#include "device/impl.h" // what the pinned allocator served
+#include "device/impl.h" // statistics of the pinned allocator
 #include <stdio.h>
 
 enum { MOST = 16 };
@@ -13,7 +13,7 @@ static void drive_pinned(Driver *d) {
   driver_put_number(d, "the batch itself", result == batch);
 }
 
-// A second call, of the opposite values: what is kept of the first comes back.
+// A second call, with negated values, shows state that was kept from the first.
 static void load_opposite(Driver *d, FyTensor *const *batches, int count, FyDevice device) {
   FyTensor *opposite[MOST + 2], *places[MOST + 2] = {NULL};
   char name[32];
@@ -27,7 +27,7 @@ static void load_opposite(Driver *d, FyTensor *const *batches, int count, FyDevi
 }
 
 static void drive_load(Driver *d, FyDevice device) {
-  // There is a place before and one behind: who goes too far finds a tensor, and writes one.
+  // One more element before and after: an answer that goes too far finds a tensor, and writes one.
   FyTensor *given[MOST + 2], **batches = &given[1], *places[MOST + 2] = {NULL}, **loaded = &places[1];
   int count = (int)driver_number(d, "batches");
   char name[32];

@@ -1,4 +1,4 @@
-// mistake: a copy that is not pinned
+// mistake: batch not pinned
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

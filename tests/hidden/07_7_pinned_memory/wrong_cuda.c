@@ -1,4 +1,4 @@
-// mistake: pinned without CUDA
+// mistake: missing CUDA availability check
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: a wait for each copy
+// mistake: host synchronization in the loop
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

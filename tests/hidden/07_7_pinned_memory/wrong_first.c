@@ -1,4 +1,4 @@
-// mistake: the first GPU, not the one given
+// mistake: hard-coded device
 // devices: 2
 #include "ferry.h"
 

@@ -1,4 +1,4 @@
-// mistake: non_blocking from ordinary memory
+// mistake: copy from pageable memory
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: waited for another device or stream
+// mistake: synchronization with the wrong stream
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: the result of pin_memory ignored
+// mistake: batch not pinned
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

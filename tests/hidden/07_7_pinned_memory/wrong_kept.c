@@ -1,4 +1,4 @@
-// mistake: kept from the call before
+// mistake: state kept between calls
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: nobody waited
+// mistake: missing synchronization
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: pinned, and the pinned copy not used
+// mistake: copy from pageable memory
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

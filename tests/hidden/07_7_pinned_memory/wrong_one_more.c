@@ -1,4 +1,4 @@
-// mistake: a place beside `loaded` written
+// mistake: out-of-bounds write
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: waited for another device or stream
+// mistake: synchronization with the wrong stream
 // devices: 2
 #include "ferry.h"
 

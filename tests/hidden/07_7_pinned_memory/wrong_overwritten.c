@@ -1,4 +1,4 @@
-// mistake: staging memory used again too early
+// mistake: staging buffer reused too early
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: left on the CPU
+// mistake: batch not moved to the device
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: waited before the last copy was queued
+// mistake: synchronization before the last copy
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

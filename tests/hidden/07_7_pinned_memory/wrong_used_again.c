@@ -1,4 +1,4 @@
-// mistake: memory of an earlier call used again
+// mistake: buffer shared between calls
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

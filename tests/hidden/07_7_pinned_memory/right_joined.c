@@ -1,4 +1,4 @@
-// mistake: all batches in one copy
+// All batches in one copy, and views of the result.
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {
