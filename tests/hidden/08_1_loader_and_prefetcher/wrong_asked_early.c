@@ -1,4 +1,4 @@
-// mistake: each batch copied at its turn
+// mistake: missing prefetch
 #include "ferry.h"
 
 static bool fetch(FyLoaderIterator *batches, FyBatch *batch, FyStream *stream) {

@@ -1,4 +1,4 @@
-// mistake: another batch size
+// mistake: wrong batch size
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: the host waits in the loop
+// mistake: host synchronization in the loop
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: bytes in place of numbers
+// mistake: missing conversion to float
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

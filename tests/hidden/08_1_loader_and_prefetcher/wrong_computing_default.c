@@ -1,4 +1,4 @@
-// mistake: not on the current stream
+// mistake: wait on the wrong stream
 #include "ferry.h"
 
 static bool fetch(FyLoaderIterator *batches, FyBatch *batch, FyStream *stream) {

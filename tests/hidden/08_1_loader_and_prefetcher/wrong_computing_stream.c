@@ -1,4 +1,4 @@
-// mistake: copied on the computing stream
+// mistake: copy on the compute stream
 #include "ferry.h"
 
 static bool fetch(FyLoaderIterator *batches, FyBatch *batch, FyStream *stream) {

@@ -1,4 +1,4 @@
-// mistake: the last batch dropped
+// mistake: last batch dropped
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: the loader's epoch reset
+// mistake: loader reset to an earlier epoch
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: always the same seed
+// mistake: hard-coded seed
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

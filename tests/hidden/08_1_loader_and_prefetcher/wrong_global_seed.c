@@ -1,4 +1,4 @@
-// mistake: the seed left out
+// mistake: seed not used
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

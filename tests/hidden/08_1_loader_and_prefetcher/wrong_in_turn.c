@@ -1,4 +1,4 @@
-// mistake: each batch copied at its turn
+// mistake: missing prefetch
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

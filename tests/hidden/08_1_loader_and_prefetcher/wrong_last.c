@@ -1,4 +1,4 @@
-// mistake: the last batch left out
+// mistake: last batch left out
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: the last batch taken for a full one
+// mistake: wrong size of the last batch
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: computed before the copy arrived
+// mistake: missing stream dependency
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: one generator for all loaders
+// mistake: order not reproducible
 #include "ferry.h"
 
 static uint64_t drawn;

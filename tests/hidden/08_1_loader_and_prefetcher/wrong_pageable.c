@@ -1,4 +1,4 @@
-// mistake: batches in pageable memory
+// mistake: pageable memory
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: sample by sample
+// mistake: many small transfers
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

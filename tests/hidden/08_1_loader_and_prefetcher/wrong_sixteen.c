@@ -1,4 +1,4 @@
-// mistake: the last batch left out
+// mistake: last batch left out
 #include "ferry.h"
 
 static bool fetch(FyLoaderIterator *batches, FyBatch *batch, FyStream *stream) {

@@ -1,4 +1,4 @@
-// mistake: the target left behind
+// mistake: target left on the CPU
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,4 +1,4 @@
-// mistake: memory used again too early
+// mistake: memory reused too early
 #include "ferry.h"
 
 static bool fetch(FyLoaderIterator *batches, FyBatch *batch, FyStream *stream) {

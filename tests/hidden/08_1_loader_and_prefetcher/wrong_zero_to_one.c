@@ -1,4 +1,4 @@
-// mistake: not normalized
+// mistake: missing normalization
 #include "ferry.h"
 
 FyDataLoader *training_loader(FyTensor *pictures, FyTensor *labels, int batch_size, uint64_t seed) {

@@ -1,0 +1,17 @@
+// missing star: host synchronization
+#include "ferry.h"
+
+FyDataLoader *training_loader(FyTensor *images, FyTensor *labels, int batch_size, uint64_t seed) {
+  FyTransform *transform = fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
+  FyDataset *dataset = fy_tensor_dataset(images, labels, .transform = transform);
+  return fy_data_loader(dataset, .batch_size = batch_size, .shuffle = true, .pin_memory = true, .seed = seed);
+}
+
+FyTensor *epoch_sums(FyDataLoader *loader, FyTensor *weight, FyDevice device) {
+  FyTensor *sums = fy_zeros(fy_shape(fy_loader_batches(loader)), .device = device);
+  fy_for_prefetched_batches(batch, loader, device) {
+    fy_copy_(fy_select(sums, 0, batch.index), fy_sum(fy_mul(batch.target, fy_matmul(batch.data, weight))));
+  }
+  fy_synchronize(device);
+  return sums;
+}
