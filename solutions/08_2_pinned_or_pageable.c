@@ -1,31 +1,28 @@
-// Exercise 8.2: an epoch with pinned memory, and without                           (chapter 8, docs/08_data_pipeline.md)
+// Exercise 8.2: Pinned or pageable memory           lesson 8 · medium · 40 min
 //
-// Does pinned memory change anything but the time? Write compare_loading: it trains a model twice for the same epoch,
-// first with batches in ordinary (pageable) memory and plain copies, then with batches in pinned memory and copies that
-// the host does not wait for. A comparison is worth something only where all else is equal: the weights at the
-// beginning, an optimizer that has not taken a step yet, and the order of the samples.
-//
-//   PyTorch:  for pinned in (False, True):
-//                 model.load_state_dict(initial)
-//                 optimizer = torch.optim.SGD(model.parameters(), lr=0.125, momentum=0.5)
-//                 loader = DataLoader(data, batch_size, shuffle=True, pin_memory=pinned, generator=seeded)
-//                 for x, y in loader:
-//                     x, y = x.to(device, non_blocking=pinned), y.to(device, non_blocking=pinned)
-//                     loss = F.mse_loss(model(x), y); ...
-//
-// Given: a model on `device`, a GPU, whose parameters (eight at most) all require gradients and may have those of an
-// earlier step, and which has no buffers and draws no random numbers; data, of float32 inputs and targets; batch_size;
-// seed (1 or more, all 64 bits of it) for the loaders' order. The last batch may be smaller. The process's generator is
-// the caller's: it is neither seeded nor drawn from. A second call, with the model as the first has left it, begins
-// from there.
-// Filled in: typedef struct Comparison { FyTensor *pageable, *pinned; }: the loss of each batch of the one epoch and of
-// the other, float32 (batches) on `device`, without graphs. The model is left as the second epoch has trained it.
-// Judged: both rows of losses, the order of the samples, and what the copies came from. Counted: copies to the device
-// (two for each batch), copies back (none), and in the pinned epoch the host's waits between copies (none: pinning by
-// hand is no wait, and the loader pins by itself). Pinned memory may be given up while its copy is under way.
+// Task      Train the same epoch twice, from pageable and from pinned memory.
+//           All else must be equal, or the times cannot be compared:
+//               for pinned in (False, True):
+//                   model.load_state_dict(initial)
+//                   optimizer = SGD(model.parameters(), lr=0.125, momentum=0.5)
+//                   loader = DataLoader(..., shuffle=True, pin_memory=pinned)
+//                   for x, y in loader:   # .to(device, non_blocking=pinned)
+//                       loss = F.mse_loss(model(x), y); ...
+// Example   21 samples, batch_size = 5   ->   5 losses per row, equal rows
+// Write     compare_loading. It stores two rows of losses, (batches) float32.
+// Inputs    model    on `device`, a GPU; at most 8 parameters, which may have
+//                    gradients; no buffers and no dropout
+//           data     float32 inputs and targets; batch_size need not divide N
+// Required  - both rows are right, on `device`: same weights, new optimizer,
+//             same order, which follows from `seed`
+//           - the model is left as the second epoch has trained it
+//           - 2 copies to the device per batch: from pageable memory, then in
+//             epoch 2 from pinned memory, with at most 2 waits of the host
+// Stars     ** no copy to the host, and losses without graphs
+//           *** the process's random generator is unchanged
 #include "ferry.h"
 
-#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+#ifndef ANSWER_H // for your editor: the tests include a header that declares this
 typedef struct Comparison {
   FyTensor *pageable, *pinned; // (batches) each
 } Comparison;
@@ -68,11 +65,5 @@ void compare_loading(FyModule *model, FyDataset *data, int batch_size, uint64_t 
       fy_data_loader(data, .batch_size = batch_size, .shuffle = true, .seed = seed, .pin_memory = true);
   result->pinned = epoch_losses(model, pinning, device, true);
   // [stub]
-  //| (void)model;
-  //| (void)data;
-  //| (void)batch_size;
-  //| (void)seed;
-  //| (void)device;
-  //| (void)result;
   // [end]
 }

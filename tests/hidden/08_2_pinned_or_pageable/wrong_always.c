@@ -1,4 +1,4 @@
-// mistake: pinned both times
+// mistake: pinned memory in both epochs
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

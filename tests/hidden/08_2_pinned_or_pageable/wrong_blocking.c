@@ -1,4 +1,4 @@
-// mistake: pinned, and waited for
+// mistake: blocking copy from pinned memory
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

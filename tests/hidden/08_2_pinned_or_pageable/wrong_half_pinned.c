@@ -1,4 +1,4 @@
-// mistake: only a part of a batch pinned
+// mistake: batch only partly pinned
 #include "ferry.h"
 
 static FyTensor *epoch(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, bool pinned) {

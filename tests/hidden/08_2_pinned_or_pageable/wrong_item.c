@@ -1,4 +1,4 @@
-// mistake: the host waits in the loop
+// mistake: host synchronization in the loop
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

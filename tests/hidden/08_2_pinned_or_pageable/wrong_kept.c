@@ -1,4 +1,4 @@
-// mistake: kept from an earlier call
+// mistake: state kept between calls
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: kept from an earlier call
+// mistake: state kept between calls
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

@@ -1,4 +1,4 @@
-// mistake: the last batch left out
+// mistake: last batch dropped
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: gradients of an earlier step
+// mistake: gradients not cleared
 #include "ferry.h"
 
 static FyTensor *epoch(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, bool pinned) {

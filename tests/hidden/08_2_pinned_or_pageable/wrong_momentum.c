@@ -1,4 +1,4 @@
-// mistake: the optimizer of the first epoch
+// mistake: optimizer state kept
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

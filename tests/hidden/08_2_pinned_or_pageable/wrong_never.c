@@ -1,4 +1,4 @@
-// mistake: pageable both times
+// mistake: pageable memory in both epochs
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: the seed left out
+// mistake: seed not used
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: the second epoch goes on from the first
+// mistake: weights not restored
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

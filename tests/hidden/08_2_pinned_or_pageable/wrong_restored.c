@@ -1,4 +1,4 @@
-// mistake: the weights of the beginning
+// mistake: weights restored after the last epoch
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

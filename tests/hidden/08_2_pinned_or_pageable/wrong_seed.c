@@ -1,4 +1,4 @@
-// mistake: another order in the second epoch
+// mistake: different sample order
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: not shuffled
+// mistake: missing shuffle
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: the two exchanged
+// mistake: epochs swapped
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: the process's generator used
+// missing star: global random state changed
 #include "ferry.h"
 
 static FyTensor *epoch_losses(FyModule *model, FyDataLoader *loader, FyDevice device, bool pinned) {

@@ -1,4 +1,4 @@
-// mistake: the losses keep their graphs
+// missing star: losses keep their graphs
 #include "ferry.h"
 
 static FyTensor *epoch(FyModule *model, FyDataset *data, int batch_size, uint64_t seed, FyDevice device, bool pinned) {
