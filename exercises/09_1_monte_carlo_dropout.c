@@ -1,29 +1,25 @@
-// Exercise 9.1: dropout on, BatchNorm off                                 (chapter 9, docs/09_training_a_classifier.md)
+// Exercise 9.1: Monte Carlo dropout                 lesson 9 · medium · 25 min
 //
-// "Training mode" is a flag in each module, and two kinds of layers read it. Dropout drops in it. BatchNorm goes by the
-// batch in it, and changes what it has learned; in evaluation mode it goes by what it has learned. Write two functions:
-//
-//   predict             what a network says of x, in evaluation mode: nothing is dropped, BatchNorm goes by what it has
-//                       learned
-//   mean_with_dropout   the mean of `passes` predictions, each with dropout on, as in training, and everything else
-//                       (the network itself, too) in evaluation mode. How far such predictions lie apart tells how sure
-//                       a network is.
-//
-//   PyTorch:  net.eval()
-//             net.dropout.train()
-//             with torch.no_grad():
-//                 return torch.stack([net(x) for _ in range(passes)]).mean(0)
-//
-// Given: typedef struct Net { FyModule base; FyModule *first, *norm, *dropout, *last; }, on any device; x (N, features)
-// float32 on the same one, any strides; passes, 1 to 64. The network and its parts are in training or in evaluation
-// mode, not all in the same. Dropout draws from the process's generator, which goes on from one call to the next.
-// Returned: float32 (N, outputs) on that device, without a graph.
-// Judged: the results; how often the network is called (once, and `passes` times); in which mode each part is then; and
-// that afterwards the network and each part are in the mode in which it came, and BatchNorm's buffers are what they
-// were.
+// Task      Training mode is a flag of each module. Predict in evaluation mode,
+//           and with dropout active, to estimate the uncertainty:
+//               net.eval(); net.dropout.train()
+//               with torch.no_grad():
+//                   return torch.stack([net(x) for _ in range(passes)]).mean(0)
+// Example   passes = 2, outputs [[1], [3]] and [[2], [5]]   ->   [[1.5], [4]]
+// Write     predict             one call, all parts in evaluation mode
+//           mean_with_dropout   the mean of `passes` calls, with dropout active
+//                               and BatchNorm in evaluation mode
+// Inputs    net     a Net on any device, its parts in different modes
+//           x       (N, features) float32 on that device, any strides
+//           passes  1 to 64
+// Required  - the results (N, outputs) are right, on the device of the network
+//           - predict calls the network once, mean_with_dropout `passes` times
+//           - afterwards the network and each part are in the same mode as
+//             before, and BatchNorm's statistics are unchanged
+// Stars     ** no graph is recorded
 #include "ferry.h"
 
-#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+#ifndef ANSWER_H // for your editor: the tests include a header that declares this
 typedef struct Net {
   FyModule base;
   FyModule *first, *norm, *dropout, *last; // Linear, BatchNorm1d, Dropout, Linear
@@ -31,14 +27,9 @@ typedef struct Net {
 #endif
 
 FyTensor *predict(Net *net, FyTensor *x) {
-  (void)net;
-  (void)x;
   return NULL;
 }
 
 FyTensor *mean_with_dropout(Net *net, FyTensor *x, int passes) {
-  (void)net;
-  (void)x;
-  (void)passes;
   return NULL;
 }

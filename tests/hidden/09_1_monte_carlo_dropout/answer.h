@@ -1,4 +1,4 @@
-// What an answer to exercise 9.1 defines, and what it is given.
+// What an answer to exercise 9.1 defines, and its network.
 #ifndef ANSWER_H
 #define ANSWER_H
 #include "ferry.h"
@@ -9,6 +9,6 @@ typedef struct Net {
 } Net;
 
 FyTensor *predict(Net *net, FyTensor *x);
-FyTensor *mean_with_dropout(Net *net, FyTensor *x, int schedules);
+FyTensor *mean_with_dropout(Net *net, FyTensor *x, int passes);
 
 #endif

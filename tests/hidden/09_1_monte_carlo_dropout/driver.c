@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The dropout is the driver's: in training mode it takes its masks from an array, so that results are known, and draws a number
-// that it does not use.
+// The dropout is the driver's own: in training mode it takes its masks from an array, so that the results are known.
 #include "driver.h"
 #include "answer.h"
 #include <stdio.h>
-#include <string.h>
 
 typedef struct Masked {
   FyModule base;
-  FyTensor *masks; // (passes, hidden): 0, or what makes up for what is dropped
+  FyTensor *masks; // (passes, hidden): 0 or 1 / (1 - p)
   int64_t calls, dropped;
 } Masked;
 
@@ -17,17 +15,14 @@ static FyTensor *masked_forward(FyModule *self, FyTensor *x) {
   m->calls++;
   if (!self->training)
     return fy_mul_scalar(x, 1);
-  fy_rand(fy_shape(1)); // a dropout draws
   return fy_mul(x, fy_select(m->masks, 0, m->dropped++ % fy_size_at(m->masks, 0)));
 }
 
 static int64_t most_rows; // of a call
-static int64_t trained;   // calls in which the network itself or one of its linear layers was in training mode
 
 static FyTensor *net_forward(FyModule *self, FyTensor *x) {
   Net *net = (Net *)self;
   most_rows = fy_size_at(x, 0) > most_rows ? fy_size_at(x, 0) : most_rows;
-  trained += self->training || net->first->training || net->last->training;
   x = fy_relu(fy_forward(net->norm, fy_forward(net->first, x)));
   return fy_forward(net->last, fy_forward(net->dropout, x));
 }
@@ -65,20 +60,6 @@ static void set_modes(Net *net, int modes) {
     fy_set_training_of(parts[i], modes >> i & 1);
 }
 
-static bool same(FyRngState a, FyRngState b) {
-  return memcmp(&a, &b, sizeof a) == 0;
-}
-
-// Is the generator where `passes` draws leave it?
-static void put_generator(Driver *d, FyRngState before, int schedules) {
-  FyRngState after = fy_get_rng_state();
-  fy_set_rng_state(before);
-  for (int i = 0; i < schedules; i++)
-    fy_rand(fy_shape(1));
-  driver_put_number(d, "generator", same(after, fy_get_rng_state()));
-  driver_put_number(d, "generator put back", same(after, before));
-}
-
 void drive(Driver *d) {
   Masked *masked;
   Net *net = new_net(d, &masked);
@@ -86,17 +67,12 @@ void drive(Driver *d) {
   FyTensor *plain = predict(net, driver_tensor(d, "x"));
   driver_put_number(d, "modes after predict", modes(net));
   driver_put_number(d, "calls", (double)masked->calls);
-  driver_put_number(d, "trained in predict", (double)trained);
-  trained = 0;
   driver_put(d, "plain", plain);
   masked->calls = masked->dropped = 0;
   set_modes(net, (int)driver_number(d, "modes"));
-  FyRngState before = fy_get_rng_state();
   FyTensor *mean = mean_with_dropout(net, driver_tensor(d, "x"), (int)driver_number(d, "passes"));
-  put_generator(d, before, (int)driver_number(d, "passes"));
   driver_put_number(d, "modes after", modes(net));
   driver_put_number(d, "passes made", (double)masked->calls);
-  driver_put_number(d, "trained", (double)trained);
   driver_put_number(d, "most rows", (double)most_rows);
   driver_put(d, "mean", mean);
   FyTensorList *buffers = fy_buffers(net->norm);

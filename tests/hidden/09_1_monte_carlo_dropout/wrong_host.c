@@ -1,4 +1,4 @@
-// mistake: the result on the CPU
+// mistake: result on the wrong device
 #include "ferry.h"
 
 typedef struct Modes {

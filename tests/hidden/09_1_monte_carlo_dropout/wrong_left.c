@@ -1,4 +1,4 @@
-// mistake: another mode than before
+// mistake: training mode not restored
 #include "ferry.h"
 
 typedef struct Modes {

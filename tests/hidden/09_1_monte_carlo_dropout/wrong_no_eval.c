@@ -1,4 +1,4 @@
-// mistake: predicted in training mode
+// mistake: missing evaluation mode
 #include "ferry.h"
 
 typedef struct Modes {

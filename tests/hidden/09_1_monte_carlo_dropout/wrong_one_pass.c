@@ -1,4 +1,4 @@
-// mistake: one pass in place of the mean
+// mistake: single pass instead of the mean
 #include "ferry.h"
 
 typedef struct Modes {

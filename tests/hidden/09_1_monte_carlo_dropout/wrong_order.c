@@ -1,4 +1,4 @@
-// mistake: dropout off in every pass
+// mistake: dropout inactive
 #include "ferry.h"
 
 typedef struct Modes {

@@ -1,4 +1,4 @@
-// mistake: predicted in training mode
+// mistake: missing evaluation mode
 #include "ferry.h"
 
 #ifndef ANSWER_H

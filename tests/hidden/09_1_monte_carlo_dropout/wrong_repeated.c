@@ -1,4 +1,4 @@
-// mistake: another number of passes
+// mistake: wrong number of passes
 #include "ferry.h"
 
 typedef struct Modes {

@@ -1,4 +1,4 @@
-// mistake: the result squeezed
+// mistake: dimension removed by squeeze
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the sum in place of the mean
+// mistake: sum instead of mean
 #include "ferry.h"
 
 typedef struct Modes {

@@ -1,4 +1,4 @@
-// mistake: the rest in training mode
+// Training mode everywhere but in BatchNorm.
 #include "ferry.h"
 
 enum { PARTS = 5 };

@@ -1,4 +1,4 @@
-// mistake: a graph recorded
+// missing star: graph recorded
 #include "ferry.h"
 
 typedef struct Modes {

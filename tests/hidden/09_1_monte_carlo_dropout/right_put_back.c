@@ -1,4 +1,4 @@
-// mistake: the generator put back
+// The process's generator is restored after the call.
 #include "ferry.h"
 
 #ifndef ANSWER_H
@@ -38,7 +38,7 @@ FyTensor *predict(Net *net, FyTensor *x) {
 
 FyTensor *mean_with_dropout(Net *net, FyTensor *x, int passes) {
   Modes before = modes_of(net);
-  FyRngState random = fy_get_rng_state(); // the caller's numbers are not ours to draw
+  FyRngState random = fy_get_rng_state();
   FyTensor *mean = NULL;
   fy_eval(net);
   fy_train(net->dropout);
