@@ -1,36 +1,36 @@
-// Exercise 9.2: saved, and resumed to the bit                             (chapter 9, docs/09_training_a_classifier.md)
+// Exercise 9.2: Save and resume training            lesson 9 · medium · 40 min
 //
-// A training run is interrupted after some epoch. Later a new one is made (a network of the same layers with other
-// weights, a new optimizer and a new schedule of the same kinds with another rate), and it is to go on as if there had
-// been no interruption: every weight equal to the last bit. Write save_run, which returns all that this takes, and
-// resume_run, which puts it into the new run. What a Saved holds is for you to say: define struct Saved. It comes from
-// malloc, say, and nobody frees it. Tensors in it may be of the scope that save_run is called in, which is open until
-// the process ends. It is put into one new run at most, in the same process.
-//
-//   PyTorch:  saved = {"model": copy.deepcopy(model.state_dict()), "optimizer": copy.deepcopy(optimizer.state_dict()),
-//                      "scheduler": scheduler.state_dict(), "random": torch.get_rng_state(), "epoch": epoch, "best": best}
-//             model.load_state_dict(saved["model"])      (and so on)
-//
-// Given: typedef struct Run { FyModule *model; FyOptimizer *optimizer; FyScheduler *scheduler; int64_t epoch; double
-// best; }: a network with BatchNorm and dropout, on any device; an optimizer with momentum; `epoch`, how many are done,
-// by which the order of the samples goes; `best`, the least loss so far (the new run's counts for nothing). The
-// schedule counts epochs, or batches. Dropout draws from the process's generator.
-// Judged: after resuming, each of these; and the weights at the end, against those of a run without interruption. The
-// saved run goes on training, and is saved again, before the first Saved is used: what was saved must not change with
-// it. Saving changes nothing in the run, gradients and modes included, and draws no random numbers.
+// Task      Save a training run, and resume it in a new one. All weights must
+//           then be bit for bit those of a run without interruption:
+//               saved = {"model": deepcopy(model.state_dict()),
+//                        "random": torch.get_rng_state(), ...}
+//               model.load_state_dict(saved["model"]); ...
+// Example   3 epochs, save_run, resume_run in a new run, 3 epochs = 6 epochs
+// Write     struct Saved, save_run and resume_run. A Saved is never freed, and
+//           the scope around save_run stays open.
+// Inputs    model, optimizer   with BatchNorm and dropout, on any device; with
+//                              momentum
+//           scheduler          counts epochs or batches
+//           epoch, best        finished epochs; smallest loss so far
+//           the new run        same layers, other weights, rate and `best`
+// Required  - resume_run restores model, optimizer, scheduler, epoch, best and
+//             the process's random generator as they were at save_run
+//           - training, or another save_run, does not change a Saved
+//           - save_run changes nothing: not the run, its gradients and modes,
+//             nor the random generator
 #include "ferry.h"
 #include <stdlib.h>
 
-#ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor
+#ifndef ANSWER_H // for your editor: the tests include a header that declares this
 typedef struct Run {
   FyModule *model;
   FyOptimizer *optimizer;
   FyScheduler *scheduler;
-  int64_t epoch; // how many are done
-  double best;   // the least loss so far
+  int64_t epoch; // finished epochs
+  double best;   // the smallest loss so far
 } Run;
 
-typedef struct Saved Saved; // the answer's own
+typedef struct Saved Saved; // you define it
 #endif
 
 struct Saved {
@@ -46,7 +46,7 @@ struct Saved {
 };
 
 // [answer]
-// A state_dict shares its storage with the parameters, which the next step changes: here are copies.
+// Copies: a state_dict shares its storage with the parameters, which the next step changes.
 static FyTensorList *copied(const FyTensorList *state) {
   FyTensorList *copies = fy_tensor_list_new();
   fy_no_grad {
@@ -71,7 +71,6 @@ Saved *save_run(const Run *run) {
   saved->best = run->best;
   return saved;
   // [stub]
-  //| (void)run;
   //| return NULL;
   // [end]
 }
@@ -85,7 +84,5 @@ void resume_run(Run *run, const Saved *saved) {
   run->epoch = saved->epoch;
   run->best = saved->best;
   // [stub]
-  //| (void)run;
-  //| (void)saved;
   // [end]
 }

@@ -1,4 +1,4 @@
-// What an answer to exercise 9.2 defines, and what it is given.
+// What an answer to exercise 9.2 defines, and its argument.
 #ifndef ANSWER_H
 #define ANSWER_H
 #include "ferry.h"
@@ -7,11 +7,11 @@ typedef struct Run {
   FyModule *model;
   FyOptimizer *optimizer;
   FyScheduler *scheduler;
-  int64_t epoch; // how many are done
-  double best;   // the least loss so far
+  int64_t epoch; // finished epochs
+  double best;   // the smallest loss so far
 } Run;
 
-typedef struct Saved Saved; // the answer's own
+typedef struct Saved Saved; // defined by the answer
 
 Saved *save_run(const Run *run);
 void resume_run(Run *run, const Saved *saved);

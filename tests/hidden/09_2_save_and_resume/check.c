@@ -1,69 +1,55 @@
 // SPDX-License-Identifier: MIT
-// Exercise 9.2: what a run is resumed from. The driver says which parts of the run are again what they were when it was saved.
+// Exercise 9.2: a run is saved and resumed. The driver compares each part of the resumed run with the run when it was saved.
 #include "exercise.h"
 #include <string.h>
 
 #define RESUMED "docs/09_training_a_classifier.md#interrupted-and-resumed"
 
-static const Mistake NOTHING = {"nothing saved", "save_run has to return what resume_run needs.", RESUMED};
-static const Mistake REFERENCES = {"what was saved goes on changing",
-                                   "A state_dict shares its storage with the parameters, so training goes on in it. "
-                                   "Save copies (fy_clone).",
+static const Mistake NOTHING = {"missing return value", "save_run returns everything that resume_run needs.", RESUMED};
+static const Mistake REFERENCES = {
+    "state saved by reference",
+    "A state_dict shares its storage with the run, so training changes it. Save copies: fy_clone.", RESUMED};
+static const Mistake NO_WEIGHTS = {"weights not restored", "Save fy_state_dict of the model, and load it.", RESUMED};
+static const Mistake NO_BUFFERS = {"buffers not restored",
+                                   "BatchNorm's running statistics are buffers, not parameters. fy_state_dict has "
+                                   "both.",
+                                   "docs/05_model_moves.md#parameters-and-buffers-too"};
+static const Mistake NO_MOMENTS = {"optimizer state not restored",
+                                   "With momentum a step depends on earlier steps. Save fy_optimizer_state_dict.",
                                    RESUMED};
-static const Mistake NO_WEIGHTS = {"the weights left out", "The new run goes on with weights of its own.", RESUMED};
-static const Mistake NO_BUFFERS = {
-    "the buffers left out",
-    "BatchNorm's running mean and variance are buffers, not parameters. fy_state_dict has "
-    "both.",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
-static const Mistake NO_MOMENTS = {
-    "the optimizer left out",
-    "With momentum a step depends on the steps before it: the optimizer has a state of its "
-    "own.",
-    RESUMED};
-static const Mistake NO_RATE = {"the learning rate left out",
-                                "The schedule has changed the rate since the beginning, and the new optimizer begins "
-                                "with the first one.",
-                                RESUMED};
+static const Mistake NO_RATE = {"learning rate not restored",
+                                "The scheduler has changed the rate. It is a part of the optimizer's state.", RESUMED};
 static const Mistake NO_SCHEDULE = {
-    "the schedule left out", "When the rate falls next depends on how many epochs the schedule has counted.", RESUMED};
-static const Mistake NO_INITIAL = {
-    "the schedule's initial rate left out",
-    "The schedule counts from the initial rate of the run that was saved, not of the new "
-    "one: fy_scheduler_state has both, the count and that rate.",
-    RESUMED};
-static const Mistake NO_GRADIENTS = {"the gradients changed by saving",
-                                     "The run has gradients when it is saved, and they are its own: leave them there.",
-                                     RESUMED};
-static const Mistake NO_RANDOM = {
-    "the generator left out", "Dropout draws from the process's generator, which has to go on where it was.", RESUMED};
-static const Mistake NO_EPOCH = {
-    "the epoch left out", "The order of the samples goes by the epoch, and so does when the training ends.", RESUMED};
-static const Mistake OTHER_EPOCH = {"another epoch than the next",
-                                    "`epoch` counts what is done. Put back what was saved, no more and no less.",
-                                    RESUMED};
-static const Mistake NO_BEST = {"the best result left out",
-                                "The next epoch would count as the best so far, whatever its loss is.", RESUMED};
-static const Mistake LESSER_BEST = {"the new run's best kept",
-                                    "`best` of the new run is of nothing that was trained. Put back what was saved, "
-                                    "whichever of the two is less.",
-                                    RESUMED};
+    "scheduler state not restored",
+    "The next change of the rate depends on the scheduler's step count. Save fy_scheduler_state.", RESUMED};
+static const Mistake NO_INITIAL = {"base learning rate not restored",
+                                   "The scheduler computes the rate from the saved run's initial rate. It is a part of "
+                                   "fy_scheduler_state.",
+                                   RESUMED};
+static const Mistake NO_GRADIENTS = {"gradients changed by saving",
+                                     "The run still needs its gradients. Leave them as they are.", RESUMED};
+static const Mistake NO_RANDOM = {"random generator not restored",
+                                  "Dropout uses the process's random generator. Save its state: fy_get_rng_state.",
+                                  RESUMED};
+static const Mistake NO_EPOCH = {"epoch not restored",
+                                 "The order of the samples and the end of the training depend on the epoch.", RESUMED};
+static const Mistake OTHER_EPOCH = {"wrong epoch restored",
+                                    "`epoch` is the number of finished epochs. Restore it as it was saved.", RESUMED};
+static const Mistake NO_BEST = {"best loss not restored", "Restore `best` as it was saved.", RESUMED};
+static const Mistake LESSER_BEST = {
+    "best loss of the new run kept",
+    "The new run's `best` means nothing. Restore the saved value, even if it is larger.", RESUMED};
 static const Mistake EPOCHS_COUNTED = {
-    "the epochs taken for the schedule's count",
-    "A schedule counts its own steps, which may be batches: fy_scheduler_state says how many there were.", RESUMED};
+    "epochs used as scheduler steps",
+    "A scheduler counts its own steps, which may be batches. fy_scheduler_state has their number.", RESUMED};
 static const Mistake ONE_SAVED = {
-    "one Saved for all calls",
-    "A later call of save_run overwrote what the earlier one had returned. Each call has a Saved of its own.", RESUMED};
-static const Mistake NO_SEED = {
-    "the generator's seed left out",
-    "How far the generator has come was put back, and not of which numbers: both are its state.", RESUMED};
-static const Mistake ROUNDED = {"the best result rounded", "`best` is a double; a float loses half of its digits.",
-                                RESUMED};
-static const Mistake DISTURBED = {
-    "the run disturbed by saving",
-    "A run that is saved has to go on as one that is not: no value changed, no random number "
-    "drawn.",
-    RESUMED};
+    "buffer shared between calls",
+    "A later call of save_run overwrote an earlier result. Allocate a Saved in each call.", RESUMED};
+static const Mistake NO_SEED = {"generator seed not restored",
+                                "You restored the generator's offset, but not its seed. Its state has both.", RESUMED};
+static const Mistake ROUNDED = {"loss of precision", "`best` is a double. A float has fewer digits.", RESUMED};
+static const Mistake DISTURBED = {"run changed by saving",
+                                  "save_run must not change the run: no value, and no random number drawn.", RESUMED};
 
 static void ask_on(Case *c, const char *device, int64_t after, bool adam) {
   int64_t rows = 4 * draw_int(c, 3, 4) + 3, features = draw_int(c, 3, 6);
@@ -98,8 +84,7 @@ static void ask_second(Case *c) {
 }
 
 static bool expect_same(Case *c, const char *what, const Mistake *mistake) {
-  return expect_that(c, got_number(c, what) == 1, mistake, "%s: after resuming it is not what it was when it was saved",
-                     what);
+  return expect_that(c, got_number(c, what) == 1, mistake, "%s: not the same after resume_run as at save_run", what);
 }
 
 static void judge(Case *c) {
@@ -107,14 +92,14 @@ static void judge(Case *c) {
   const char *changed = got_text(c, "changed by saving");
   if (!expect_that(c, got_number(c, "saved") == 1, &NOTHING, "save_run returned NULL") ||
       !expect_that(c, changed[0] == '\0', strcmp(changed, "gradients") == 0 ? &NO_GRADIENTS : &DISTURBED,
-                   "after save_run the run is not what it was before: %s", changed))
+                   "save_run changed the run: %s", changed))
     return;
   const Mistake *weights = got_number(c, "as it went on") == 1    ? &REFERENCES
                            : got_number(c, "as saved again") == 1 ? &ONE_SAVED
                                                                   : &NO_WEIGHTS;
   const Mistake *moments = got_number(c, "moments as they went on") == 1 ? &REFERENCES : &NO_MOMENTS;
   const Mistake *random = got_number(c, "same place of another generator") == 1 ? &NO_SEED : &NO_RANDOM;
-  const bool given_best = strcmp(case_test(c), "with Adam") == 0;
+  const bool given_best = strcmp(case_test(c), "Adam") == 0;
   const Mistake *kept = given_best && got_number(c, "best of the new run kept") == 1 ? &LESSER_BEST : &NO_BEST;
   const Mistake *best = got_number(c, "best rounded") == 1 ? &ROUNDED : kept;
   const Mistake *schedule = got_number(c, "schedule as the epochs") == 1 ? &EPOCHS_COUNTED : &NO_SCHEDULE;
@@ -130,7 +115,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "09_2_save_and_resume",
     .title = "Save and resume training",
-    .after_pass = "A run resumes to the bit when weights, buffers, optimizer, schedule and generator come back.",
+    .after_pass = "A checkpoint needs weights, buffers, optimizer, scheduler, random generator and epoch.",
     .kind = "write",
     .chapter = 9,
     .level = LEVEL_MEDIUM,
@@ -138,16 +123,17 @@ EXERCISE = {
     .essential = true,
     .lesson = RESUMED,
     .hints =
-        {"Go through the members of Run, and ask of each what the next epoch would do without it. Then: what else "
-         "does a training depend on that is in no member?",
-         "fy_state_dict and fy_optimizer_state_dict list tensors, fy_load_state_dict and "
-         "fy_optimizer_load_state_dict put them back. What else reads and writes those tensors meanwhile?",
-         "fy_scheduler_state, fy_get_rng_state, and their counterparts fy_scheduler_load_state, fy_set_rng_state."},
+        {"For each member of Run, ask what the next epoch would do without it. Which state does training use that is "
+         "in no member?",
+         "fy_state_dict and fy_optimizer_state_dict list tensors that training goes on changing. Save clones of them.",
+         "The pairs are: fy_state_dict and fy_load_state_dict, fy_optimizer_state_dict and "
+         "fy_optimizer_load_state_dict, fy_scheduler_state and fy_scheduler_load_state, fy_get_rng_state and "
+         "fy_set_rng_state."},
     .functions = {"save_run", "resume_run"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},
-              {.name = "with Adam", .ask = ask_adam, .judge = judge},
-              {.name = "a schedule that counts batches", .ask = ask_batches, .judge = judge},
               {.name = "after the first epoch", .ask = ask_first, .judge = judge},
-              {.name = "on the second GPU", .ask = ask_second, .judge = judge, .devices = 2}},
+              {.name = "Adam", .ask = ask_adam, .judge = judge},
+              {.name = "a scheduler that counts batches", .ask = ask_batches, .judge = judge},
+              {.name = "on cuda:1", .ask = ask_second, .judge = judge, .devices = 2}},
 };

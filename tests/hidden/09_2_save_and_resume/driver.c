@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Three runs: one without interruption; one that is saved twice and goes on; and a new one that resumes from the first Saved.
-// What the driver keeps to compare with is its own.
+// The driver compares with its own copies.
 #include "driver.h"
 #include "answer.h"
 #include <string.h>
@@ -30,7 +30,7 @@ static Run new_run(const Task *t, uint64_t seed, double lr) {
   return (Run){model, optimizer, fy_step_lr(optimizer, t->each_batch ? 7 : 2, 0.5), 0, 1e30};
 }
 
-// Until so many epochs are done.
+// Trains until `epochs` epochs are finished.
 static void train(Run *run, const Task *t, int64_t epochs) {
   FyDataLoader *loader = fy_data_loader(fy_tensor_dataset(t->x, t->y), .batch_size = 4, .shuffle = true, .seed = 5);
   while (run->epoch < epochs) {
@@ -81,7 +81,7 @@ static State state_of(const Run *run) {
                  .random = fy_get_rng_state()};
 }
 
-// Without the learning rate, which is told apart.
+// Compares all but the learning rate, which has its own result.
 static bool same(const FyTensorList *a, const FyTensorList *b) {
   bool equal = a->count == b->count;
   for (int i = 0; i < a->count && equal; i++) {
@@ -91,7 +91,7 @@ static bool same(const FyTensorList *a, const FyTensorList *b) {
   return equal;
 }
 
-// Is there a tensor in `now` that is what it became later, and not what it was?
+// A tensor of `now` has its later value, and not the one of `then`.
 static bool has_later(const FyTensorList *now, const FyTensorList *then, const FyTensorList *later) {
   for (int i = 0; i < now->count; i++) {
     FyTensor *was = fy_list_find(then, now->names[i]), *became = fy_list_find(later, now->names[i]);
@@ -114,7 +114,7 @@ static void put_same(Driver *d, const State *now, const State *then) {
   driver_put_number(d, "best", now->best == then->best);
 }
 
-// What saving has changed in the run; "": nothing.
+// The part of the run that saving changed; "": none.
 static const char *changed(const State *now, const State *then) {
   return !same(now->parameters, then->parameters)                       ? "parameters"
          : !same(now->buffers, then->buffers)                           ? "buffers"
@@ -161,7 +161,7 @@ void drive(Driver *d) {
   State end = state_of(&run);
 
   Run other = new_run(&task, seed + 1, 0.07);
-  if (driver_has(d, "best of the new run")) // it counts for nothing
+  if (driver_has(d, "best of the new run")) // it must not matter
     other.best = driver_number(d, "best of the new run");
   double best = other.best;
   resume_run(&other, saved);

@@ -1,4 +1,4 @@
-// mistake: the best result left out
+// mistake: best loss not restored
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the buffers left out
+// mistake: buffers not restored
 #include "ferry.h"
 #include <stdlib.h>
 

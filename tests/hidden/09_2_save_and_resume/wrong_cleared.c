@@ -1,4 +1,4 @@
-// mistake: the gradients changed by saving
+// mistake: gradients changed by saving
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the run disturbed by saving
+// mistake: run changed by saving
 #include "ferry.h"
 #include <stdlib.h>
 

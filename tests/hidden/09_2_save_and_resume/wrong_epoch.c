@@ -1,4 +1,4 @@
-// mistake: the epoch left out
+// mistake: epoch not restored
 #include "ferry.h"
 #include <stdlib.h>
 

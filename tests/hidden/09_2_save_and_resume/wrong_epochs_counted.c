@@ -1,4 +1,4 @@
-// mistake: the epochs taken for the schedule's count
+// mistake: epochs used as scheduler steps
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the best result rounded
+// mistake: loss of precision
 #include "ferry.h"
 #include <stdlib.h>
 

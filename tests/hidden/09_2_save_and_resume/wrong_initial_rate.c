@@ -1,4 +1,4 @@
-// mistake: the schedule's initial rate left out
+// mistake: base learning rate not restored
 #include "ferry.h"
 #include <stdlib.h>
 

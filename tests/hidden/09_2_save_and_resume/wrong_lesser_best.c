@@ -1,4 +1,4 @@
-// mistake: the new run's best kept
+// mistake: best loss of the new run kept
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: another epoch than the next
+// mistake: wrong epoch restored
 #include "ferry.h"
 #include <stdlib.h>
 

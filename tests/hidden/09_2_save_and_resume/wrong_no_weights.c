@@ -1,4 +1,4 @@
-// mistake: the weights left out
+// mistake: weights not restored
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the generator's seed left out
+// mistake: generator seed not restored
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: one Saved for all calls
+// mistake: buffer shared between calls
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: the optimizer left out
+// mistake: optimizer state not restored
 #include "ferry.h"
 #include <stdlib.h>
 

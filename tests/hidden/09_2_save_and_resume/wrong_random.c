@@ -1,4 +1,4 @@
-// mistake: the generator left out
+// mistake: random generator not restored
 #include "ferry.h"
 #include <stdlib.h>
 

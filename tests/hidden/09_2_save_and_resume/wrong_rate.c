@@ -1,4 +1,4 @@
-// mistake: the learning rate left out
+// mistake: learning rate not restored
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: what was saved goes on changing
+// mistake: state saved by reference
 #include "ferry.h"
 #include <stdlib.h>
 

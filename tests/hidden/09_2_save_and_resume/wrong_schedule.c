@@ -1,4 +1,4 @@
-// mistake: the schedule left out
+// mistake: scheduler state not restored
 #include "ferry.h"
 #include <stdlib.h>
 
