@@ -14,9 +14,9 @@
 // Required  - training_loader: float32 images (1, h, w) from -1 to 1 in pinned
 //             memory; each epoch has each sample once, in another order, which
 //             follows from `seed` only; only the last batch may be smaller
-//           - epoch_sums: right, also if another epoch follows at once
-//           - batch k + 1 is queued before the work on batch k, and on another
-//             stream
+//           - epoch_sums: right on `device` for later work on the current
+//             stream, also if another epoch follows at once
+//           - batch k + 1 is queued before batch k is used, on another stream
 //           - 2 copies to the device per batch; at most 2 waits of the host
 // Stars     ** the host never waits for the device
 #include "ferry.h"

@@ -14,7 +14,7 @@
 //                    gradients; no buffers and no dropout
 //           data     float32 inputs and targets; batch_size need not divide N
 // Required  - both rows are right, on `device`: same weights, new optimizer,
-//             same order, which follows from `seed`
+//             same shuffled order, which follows from `seed`
 //           - the model is left as the second epoch has trained it
 //           - 2 copies to the device per batch: from pageable memory, then in
 //             epoch 2 from pinned memory, with at most 2 waits of the host

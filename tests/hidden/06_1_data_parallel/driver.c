@@ -14,7 +14,7 @@ static bool same_size(FyTensor *a, FyTensor *b) {
   return same;
 }
 
-// Are the four there, and of the size that they have to be? The first that is not is reported.
+// All four parameters exist and have the right size. The first other one is reported.
 static bool are_right(Driver *d, const FyTensorList *parameters) {
   for (int i = 0; i < 4; i++) {
     FyTensor *found = NULL;
@@ -45,7 +45,7 @@ static void allocations(int64_t counts[MOST_DEVICES]) {
     counts[i] = fy_memory_stats(fy_cuda_device(i)).allocations;
 }
 
-// A device that took part in the forward pass has made room for something.
+// A device that took part in the forward pass has allocated memory.
 static FyTensor *forward(Driver *d, FyModule *model) {
   int64_t before[MOST_DEVICES], after[MOST_DEVICES];
   FyTensor *x = driver_tensor(d, "x");
@@ -61,7 +61,7 @@ static FyTensor *forward(Driver *d, FyModule *model) {
   return output;
 }
 
-// Of the pictures that one convolution was given; of a GPU's, as each does one.
+// The largest number of rows of one convolution: each GPU runs one.
 static double most_rows(FyModule *model, FyTensor *x) {
   FyProfile *profile = NULL;
   long most = 0, rows;
@@ -77,7 +77,7 @@ static double most_rows(FyModule *model, FyTensor *x) {
   return (double)most;
 }
 
-// Weights that the model has when it is made ready, and in two calls: zeros, and 8 more of fc.bias. What is kept of them comes back.
+// The weights during on_all_devices and in two calls: zeros, and fc.bias + 8. An answer that keeps them shows it.
 static void set_others(Driver *d, const FyTensorList *parameters) {
   fill(d, parameters);
   fy_no_grad {
@@ -99,16 +99,20 @@ static void forward_before(Driver *d, FyModule *model, const FyTensorList *param
 }
 
 void drive(Driver *d) {
-  if (driver_has(d, "current"))
-    fy_cuda_set_device((int)driver_number(d, "current"));
   FyModule *cnn = simple_cnn();
   FyTensorList *parameters = cnn ? fy_parameters(cnn) : NULL;
   if (!cnn || !fill(d, parameters))
     return;
   set_others(d, parameters);
+  const int before = fy_cuda_is_available() ? fy_cuda_current_device() : 0;
+  if (driver_has(d, "current"))
+    fy_cuda_set_device((int)driver_number(d, "current"));
   FyModule *model = on_all_devices(cnn);
-  if (!model)
+  if (!model) {
+    if (driver_has(d, "current"))
+      fy_cuda_set_device(before);
     return;
+  }
   forward_before(d, model, parameters);
   FyTensor *output = forward(d, model);
   driver_put(d, "output", output);

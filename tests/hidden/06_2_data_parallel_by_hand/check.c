@@ -23,8 +23,8 @@ static const Mistake TOO_MANY = {
     "A small batch has fewer chunks than there are GPUs. fy_scatter returns their number: use it for all later calls.",
     BATCHES};
 static const Mistake NO_REPLICA = {
-    "missing replication",
-    "A replica's weights must be on the GPU of its chunk. Copy the model to all GPUs with fy_replicate.", APART};
+    "chunk and replica on different devices",
+    "Each replica must be on the GPU of its chunk. Use the same ids for fy_scatter and fy_replicate.", APART};
 static const Mistake FIRST_CHUNK = {
     "loss of the first chunk only",
     "Compute the loss of all outputs. fy_gather concatenates the chunks' outputs on one GPU.", APART};
@@ -39,8 +39,10 @@ static const Mistake IN_TURN = {
     "sequential execution",
     "Each replica waited for the one before it. One call of fy_parallel_apply with all replicas runs each in a thread.",
     APART};
-static const Mistake NO_STEP = {"missing optimizer step",
-                                "fy_backward only computes gradients. Call fy_step to change the parameters.", STEPS};
+static const Mistake NO_STEP = {"parameters not updated",
+                                "The weights are unchanged. fy_backward computes the gradients, and fy_step applies "
+                                "them: call both.",
+                                STEPS};
 static const Mistake NOT_CLEARED = {"gradients not cleared",
                                     "fy_backward adds to the existing gradients. Call fy_zero_grad before it.", STEPS};
 static const Mistake CLEARED_LATE = {

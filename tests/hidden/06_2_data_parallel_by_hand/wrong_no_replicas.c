@@ -1,4 +1,4 @@
-// mistake: missing replication
+// mistake: chunk and replica on different devices
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,

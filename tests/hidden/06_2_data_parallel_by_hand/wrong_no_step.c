@@ -1,4 +1,4 @@
-// mistake: missing optimizer step
+// mistake: parameters not updated
 #include "ferry.h"
 
 FyTensor *parallel_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, const int *ids,
