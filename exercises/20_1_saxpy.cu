@@ -1,43 +1,21 @@
-// Exercise 20.1: an index for every thread                                      (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 20.1: SAXPY: one thread for each element   lesson 20 · easy · 15 min
 //
-// Write the kernel saxpy, and saxpy_on_device, which launches it:
-//
-//   y[i] = a * x[i] + y[i]        for i = 0 .. n-1
-//
-//   PyTorch:  y.add_(x, alpha=a)
-//
-// A kernel is a function that all threads of a grid run, each for itself. It returns nothing and is marked __global__.
-// This one writes each thread's number:
-//
-//   __global__ void number(int *out) {
-//     int i = blockIdx.x * blockDim.x + threadIdx.x; // the threads of all blocks before, and the place in this one
-//     out[i] = i;
-//   }
-//
-//   number<<<4, 256>>>(out);                         // 4 blocks of 256 threads: 0 to 1023
-//
-// Given: x and y in device memory, at addresses that are multiples of 16, n elements each; n may be 0, and is hardly
-// ever a multiple of the block's size. Elements may be infinite, and a may be 0: an infinity times 0 is NaN, and y gets
-// that.
-// Counted: launches. One does it; for n = 0 there must be none at all (a grid of no blocks is an error). Looked at
-// besides: the shape of the launch. More than 1024 elements take several blocks, all along x; a block has at least a
-// warp's 32 threads, and at most 1024. Blocks of 256 serve well, and n may be some millions, at most 2^25. Threads
-// beyond n have nothing to do, and must not touch the memory: neither write there nor read.
-//
-// In the library: fy_unary_flat in core/op/elementwise/pointwise.cuh is such a kernel, for every op of one operand.
+// Task      Write your first kernel: one thread for each element of a vector.
+//               y[i] = a * x[i] + y[i]        PyTorch: y.add_(x, alpha=a)
+// Example   a = 2, x = 1 2 3, y = 10 20 30   ->   y = 12 24 36
+// Write     the kernel saxpy, and saxpy_on_device, which launches it.
+// Inputs    y, x    device arrays of n floats, 16-byte aligned
+//           a       float
+//           n       0 to 2^25, rarely a multiple of the block size
+// Required  - correct for every n, without out-of-bounds reads or writes
+//           - computed on the device, in at most 2 launches
+//           - no launch whose only thread loops over all elements
+// Stars     ** at least 32 threads per block
+//           *** more than one block for more than 1024 elements
 #include <cuda_runtime.h>
-#include <stdio.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {
-  (void)y;
-  (void)x;
-  (void)a;
-  (void)n;
 }
 
 extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
-  (void)y;
-  (void)x;
-  (void)a;
-  (void)n; // how many blocks of how many threads?
 }

@@ -1,4 +1,4 @@
-// mistake: index local to the block
+// mistake: block index missing
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

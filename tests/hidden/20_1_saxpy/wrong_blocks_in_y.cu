@@ -1,4 +1,4 @@
-// mistake: blocks along y
+// mistake: the launch was refused
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

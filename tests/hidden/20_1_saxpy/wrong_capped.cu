@@ -1,4 +1,4 @@
-// mistake: blocks capped at 65535
+// mistake: capped grid without a loop
 #include <cuda_runtime.h>
 #include <stdio.h>
 

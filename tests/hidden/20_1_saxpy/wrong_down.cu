@@ -1,4 +1,4 @@
-// mistake: blocks rounded down
+// mistake: grid size rounded down
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

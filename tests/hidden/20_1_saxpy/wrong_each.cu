@@ -1,4 +1,4 @@
-// mistake: a launch per element
+// mistake: one launch per element
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: blocks and threads exchanged
+// mistake: a block of more than 1024 threads
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: the first element left out
+// mistake: off-by-one error
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

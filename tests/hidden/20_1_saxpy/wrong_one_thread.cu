@@ -1,4 +1,4 @@
-// mistake: one thread for everything
+// mistake: serial kernel
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: blocks rounded down
+// mistake: grid size rounded down
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float4 *y4, const float4 *x4, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: x and y exchanged
+// mistake: x and y swapped
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

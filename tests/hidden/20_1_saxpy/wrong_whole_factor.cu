@@ -1,4 +1,4 @@
-// mistake: the factor rounded to a whole number
+// mistake: float truncated to int
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, int a, int n) {

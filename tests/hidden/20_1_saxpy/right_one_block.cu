@@ -1,4 +1,4 @@
-// mistake: one block for everything
+// missing star: single block
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: a launch for no elements
+// One block more than needed, and so one launch for no elements.
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

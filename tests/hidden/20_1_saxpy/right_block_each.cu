@@ -1,14 +1,13 @@
-// mistake: blocks of less than a warp
+// missing star: block smaller than a warp
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int i = blockIdx.x;
   if (i < n)
     y[i] = a * x[i] + y[i];
 }
 
 extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
-  const int threads = n < 256 ? n : 256;
   if (n > 0)
-    saxpy<<<(n + threads - 1) / threads, threads>>>(y, x, a, n);
+    saxpy<<<n, 1>>>(y, x, a, n);
 }
