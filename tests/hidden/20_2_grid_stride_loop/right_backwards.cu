@@ -5,9 +5,9 @@ __global__ void affine(float *x, int *who, float a, float b, int n) {
   int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
   if (thread >= n)
     return;
-  int turns = (n - thread + stride - 1) / stride;
-  for (int turn = turns - 1; turn >= 0; turn--) {
-    int i = thread + turn * stride;
+  int iterations = (n - thread + stride - 1) / stride;
+  for (int k = iterations - 1; k >= 0; k--) {
+    int i = thread + k * stride;
     x[i] = a * x[i] + b;
     who[i] = thread;
   }

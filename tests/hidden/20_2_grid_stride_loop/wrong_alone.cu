@@ -1,4 +1,4 @@
-// mistake: another launch shape
+// mistake: launch configuration ignored
 #include <cuda_runtime.h>
 
 // One thread runs the CPU's loop.

@@ -1,4 +1,4 @@
-// mistake: stride of one block
+// mistake: block stride instead of grid stride
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

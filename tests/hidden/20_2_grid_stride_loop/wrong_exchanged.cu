@@ -1,4 +1,4 @@
-// mistake: blocks and threads exchanged
+// mistake: grid and block size swapped
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: elements done twice
+// mistake: element computed twice
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

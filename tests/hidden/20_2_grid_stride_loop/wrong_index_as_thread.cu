@@ -1,4 +1,4 @@
-// mistake: the index in place of the thread's number
+// mistake: element index instead of thread index
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: factors rounded to whole numbers
+// mistake: float truncated to int
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

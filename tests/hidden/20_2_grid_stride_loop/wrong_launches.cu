@@ -1,4 +1,4 @@
-// mistake: a launch per pass
+// mistake: several launches
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: index local to the block
+// mistake: block index missing
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

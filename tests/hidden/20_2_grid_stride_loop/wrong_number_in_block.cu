@@ -1,4 +1,4 @@
-// mistake: the number within the block
+// mistake: thread index local to the block
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: only the first pass
+// mistake: missing grid-stride loop
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: another launch shape
+// mistake: launch configuration ignored
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,13 +1,12 @@
-// mistake: a piece of its own for each thread
+// mistake: remainder left out
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {
   int thread = blockIdx.x * blockDim.x + threadIdx.x;
   int threads = gridDim.x * blockDim.x;
-  int piece = (n + threads - 1) / threads;
-  for (int i = thread * piece; i < (thread + 1) * piece && i < n; i++) {
-    x[i] = a * x[i] + b;
-    who[i] = thread;
+  for (int pass = 0; pass < n / threads; pass++) {
+    x[pass * threads + thread] = a * x[pass * threads + thread] + b;
+    who[pass * threads + thread] = thread;
   }
 }
 

@@ -1,12 +1,13 @@
-// mistake: the last, partial pass left out
+// mistake: contiguous chunk per thread
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {
   int thread = blockIdx.x * blockDim.x + threadIdx.x;
   int threads = gridDim.x * blockDim.x;
-  for (int pass = 0; pass < n / threads; pass++) {
-    x[pass * threads + thread] = a * x[pass * threads + thread] + b;
-    who[pass * threads + thread] = thread;
+  int chunk = (n + threads - 1) / threads;
+  for (int i = thread * chunk; i < (thread + 1) * chunk && i < n; i++) {
+    x[i] = a * x[i] + b;
+    who[i] = thread;
   }
 }
 
