@@ -1,78 +1,72 @@
 // SPDX-License-Identifier: MIT
-// Exercise 20.3: two-dimensional indices, a guard for each, and rows that lie a pitch apart.
+// Exercise 20.3: two-dimensional indices, a bounds check for each, and padded rows.
 #include "exercise.h"
 #include <math.h>
 #include <string.h>
 
-static const Mistake MIXED_UP = {
-    "rows and columns mixed up",
-    "The grid covers the columns along x and the rows along y; the kernel takes its column from x, its row from y, and "
-    "compares each with its own size. Somewhere one stands for the other.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake NO_PITCH = {
-    "pitch ignored",
-    "Row r does not begin at r * columns: there is padding behind each row. It begins r * pitch bytes after the image.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake PITCH_IN_ELEMENTS = {"pitch counted in elements",
-                                          "A pitch is in bytes. Adding it to a float * goes four times too far: go "
-                                          "through char *, or divide by sizeof(float).",
-                                          "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake ONE_PITCH = {"one pitch for both images",
-                                  "in and out have different distances between their rows; each index needs its own.",
-                                  "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake PADDING = {"padding written",
-                                "Threads beyond the last column wrote behind their row, where the memory is not the "
-                                "image's. Compare the column with "
-                                "columns, not the flat index with rows * columns.",
-                                "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake EDGES = {
-    "blocks rounded down",
-    "The division of a size by the block's size leaves the last, partial block out. Round up, in both dimensions.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake BLOCK_INDEX = {
-    "index local to the block",
-    "threadIdx begins at (0, 0) again in every block. Add blockIdx.x * blockDim.x to the column and blockIdx.y * "
-    "blockDim.y to the row.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake ROW_BY_ROW = {
-    "a launch per row",
-    "The host launched the kernel for each row. A grid has two dimensions, so one launch does all rows.",
-    "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
-static const Mistake GAIN_BY_COLUMN = {"gain taken by the column",
-                                       "gain has an element for each row, shift has one for each column.",
-                                       "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
+#define LESSON "docs/20_the_first_kernel.md"
 
-static const Mistake PITCHES_EXCHANGED = {"pitches exchanged",
-                                          "in_pitch is the distance between rows of in, out_pitch that of out.",
-                                          "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
-static const Mistake LAST_LEFT_OUT = {
-    "the last row or column left out",
-    "Rows go from 0 to rows - 1, columns to columns - 1: an index equal to size - 1 is "
-    "still within.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake X_DOWN = {
-    "x down the rows",
-    "Neighbouring threads are numbered along x. With x along the rows of memory they read neighbours; "
-    "down a column each reads a sector of its own.",
-    "docs/22_global_memory.md#a-ladder-of-strides"};
-static const Mistake FEW_THREADS = {
-    "few threads for many pixels",
-    "Few threads with a loop each leave most of a GPU idle. The grid has two dimensions: a thread "
-    "for each pixel.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake ONE_BLOCK = {
-    "one block for everything",
-    "A block runs on one multiprocessor, and the others have nothing to do. Let many blocks share the image.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake MIXED_UP = {"rows and columns swapped",
+                                 "x runs along the columns, y along the rows. Check the grid's size, the index of a "
+                                 "thread and the bounds check for each of them.",
+                                 LESSON "#grid-block-guard"};
+static const Mistake NO_PITCH = {"pitch ignored",
+                                 "Row r does not start at r * columns, because rows are padded. It starts r * pitch "
+                                 "bytes after the image.",
+                                 LESSON "#grid-block-guard"};
+static const Mistake PITCH_IN_ELEMENTS = {
+    "pitch in elements instead of bytes",
+    "A pitch is in bytes. Added to a float *, it goes four times too far: cast to "
+    "char * first, or divide it by sizeof(float).",
+    LESSON "#grid-block-guard"};
+static const Mistake ONE_PITCH = {"same pitch for both images",
+                                  "in and out have different pitches. Compute each row's address with its own.",
+                                  LESSON "#grid-block-guard"};
+static const Mistake PADDING = {"padding overwritten",
+                                "Threads past the last column wrote into the padding of their row. Compare the column "
+                                "with columns.",
+                                LESSON "#grid-block-guard"};
+static const Mistake EDGES = {"grid size rounded down",
+                              "The division by the block's size leaves out the last, partial block. Round up in both "
+                              "dimensions.",
+                              LESSON "#grid-block-guard"};
+static const Mistake BLOCK_INDEX = {"block index missing",
+                                    "threadIdx starts again at (0, 0) in every block. Add blockIdx.x * blockDim.x to "
+                                    "the column and blockIdx.y * blockDim.y to the row.",
+                                    LESSON "#grid-block-guard"};
+static const Mistake ROW_BY_ROW = {"one launch per row",
+                                   "The host launched the kernel for each row. A grid has two dimensions, so one "
+                                   "launch is enough for all rows.",
+                                   LESSON "#five-versions-of-saxpy"};
+static const Mistake GAIN_BY_COLUMN = {"gain indexed by column",
+                                       "gain has one element per row, shift has one per column.",
+                                       LESSON "#five-versions-of-saxpy"};
+static const Mistake PITCHES_EXCHANGED = {"pitches swapped",
+                                          "in_pitch is the distance between rows of in, out_pitch between rows of out.",
+                                          LESSON "#five-versions-of-saxpy"};
+static const Mistake LAST_LEFT_OUT = {"off-by-one error in the bounds check",
+                                      "The last row or column is missing. Rows go from 0 to rows - 1, columns from 0 "
+                                      "to columns - 1.",
+                                      LESSON "#grid-block-guard"};
+static const Mistake UNCOALESCED = {"uncoalesced access",
+                                    "The lanes of a warp access different rows, so each needs a sector of its own. Let "
+                                    "x run along the columns.",
+                                    "docs/22_global_memory.md#a-ladder-of-strides"};
+static const Mistake FEW_THREADS = {"too few threads",
+                                    "A few threads with a loop each leave most of a GPU idle. Use a thread for each "
+                                    "pixel, or for a few pixels.",
+                                    LESSON "#grid-block-guard"};
+static const Mistake ONE_BLOCK = {"single block",
+                                  "A block runs on one multiprocessor, and the others are idle. Use several blocks.",
+                                  LESSON "#grid-block-guard"};
 static const Mistake TOO_TALL = {
-    "more rows than a grid has blocks along y",
-    "A grid has room for 65535 blocks along y, and an image may have more rows. Let a block have several rows, or let "
-    "each go on by gridDim.y of them.",
-    "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake TERM_LEFT_OUT = {"gain or shift left out",
-                                      "A pixel is multiplied by its row's gain, and its column's shift "
-                                      "is added.",
-                                      "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
+    "grid too large in y",
+    "A grid has at most 65535 blocks along y, and the image has more rows. Give each block "
+    "several rows, or loop over rows with a stride of gridDim.y blocks.",
+    LESSON "#grid-block-guard"};
+static const Mistake TERM_LEFT_OUT = {"gain or shift missing",
+                                      "Multiply a pixel by its row's gain and add its column's shift.",
+                                      LESSON "#five-versions-of-saxpy"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   int64_t in_padding = draw_int(c, 3, 9), out_padding = in_padding + draw_int(c, 2, 9);
@@ -89,7 +83,7 @@ static void ask_wide(Case *c) {
 static void ask_tall(Case *c) {
   ask(c, draw_odd(c, 131, 159), draw_odd(c, 35, 49));
 }
-// So few rows that what goes four times too far still lands where it is seen.
+// So few rows that rows four times too far apart still end within guarded memory.
 static void ask_few(Case *c) {
   ask(c, draw_odd(c, 7, 9), draw_odd(c, 11, 15));
 }
@@ -97,10 +91,10 @@ static void ask_small(Case *c) {
   ask(c, 3, 5);
 }
 static void ask_whole(Case *c) {
-  ask(c, 64, 128); // what lies behind the last row's end is no memory
+  ask(c, 64, 128);
 }
 static void ask_one_row(Case *c) {
-  ask(c, 1, draw_odd(c, 66001, 69999)); // more than somebody may have given blocks
+  ask(c, 1, draw_odd(c, 66001, 69999));
 }
 static void ask_one_column(Case *c) {
   ask(c, draw_odd(c, 1025, 1199), 1);
@@ -149,23 +143,23 @@ static Array *gains_by_column(Case *c) {
   Array *wrong = part(c, INT64_MAX, INT64_MAX);
   const Array *in = given(c, "in"), *gain = given(c, "gain"), *offset = given(c, "shift");
   int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
-  uint32_t guard = 0xa5a5a5a5; // what lies behind gain
-  float behind;
-  memcpy(&behind, &guard, sizeof behind);
+  uint32_t guard = 0xa5a5a5a5; // the memory past the end of gain
+  float past;
+  memcpy(&past, &guard, sizeof past);
   for (int64_t r = 0; r < rows; r++)
     for (int64_t k = 0; k < columns; k++)
       wrong->f32[r * out_width(c) + k] =
-          (k < rows ? gain->f32[k] : behind) * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
+          (k < rows ? gain->f32[k] : past) * in->f32[r * in->shape.size[1] + k] + offset->f32[k];
   return wrong;
 }
 
-// ---- what a result looks like ------------------------------------------------------------------------------------------
+// ---- evidence in a result
 
 static bool near(float a, float b) {
   return fabsf(a - b) <= 1e-5f * fmaxf(1, fabsf(b));
 }
 
-// Does row 1 begin `to` elements after out, computed from what lies `from` elements after in?
+// Does row 1 start `to` elements after out, computed from the element `from` after in?
 static bool second_row(const Case *c, int64_t to, int64_t from) {
   const Array *out = got_out(c), *in = given(c, "in");
   if (!out || to + 1 >= out->count || from + 1 >= in->count)
@@ -176,7 +170,7 @@ static bool second_row(const Case *c, int64_t to, int64_t from) {
   return true;
 }
 
-// Row 0 is right and nothing else was written here, but behind out something was: the rows lie too far apart.
+// Row 0 is right, no other row was written, and memory past the end of out was: the rows are too far apart.
 static bool rows_far_apart(const Case *c) {
   const Array *out = got_out(c);
   if (!out || !(out->flags & ARRAY_GUARD_BROKEN) || size_of(c, "rows") < 2)
@@ -199,16 +193,23 @@ static void suspect_pitches(Case *c) {
   suspect_that(c, rows_far_apart(c), &PITCH_IN_ELEMENTS);
 }
 
+// Row 0 is right, the grid is wider than a row, and elements between the rows were written.
 static bool padding_written(const Case *c) {
   const Array *out = got_out(c);
+  const int64_t *s = launch_shape(c, 0);
   int64_t written = 0;
+  if (!out || !s || s[0] * s[3] <= size_of(c, "columns"))
+    return false;
+  for (int64_t k = 0; k < size_of(c, "columns"); k++)
+    if (!near(out->f32[k], pixel(c, 0, k)))
+      return false;
   for (int64_t r = 0; out && r < size_of(c, "rows"); r++)
     for (int64_t k = size_of(c, "columns"); k < out_width(c); k++)
       written += !array_is_filling(out, r * out_width(c) + k);
   return written > 0;
 }
 
-// The rectangle from (0, 0) that was written: how high and how wide; nothing outside of it. False when it is not one.
+// The written elements are a rectangle from (0, 0): how many rows and columns? False if they are not.
 static bool only_a_corner(const Case *c, int64_t *rows, int64_t *columns) {
   const Array *out = got_out(c);
   int64_t written = 0;
@@ -259,66 +260,70 @@ static Array *without(Case *c, bool gain, bool shift_) {
   return wrong;
 }
 
-// A thread for each pixel, or for a few, and neighbours along the rows.
+// For a star: many threads for many pixels.
 static void expect_shape(Case *c) {
-  const int64_t *s = launch_shape(c, 0);
-  int64_t rows = size_of(c, "rows"), columns = size_of(c, "columns");
-  if (!s || rows * columns < 4096)
+  const int64_t *s = launch_shape(c, 0), pixels = size_of(c, "rows") * size_of(c, "columns");
+  if (!s || pixels <= 65536)
     return;
-  const int64_t along_x = s[0] * s[3], along_y = s[1] * s[4];
-  const double threads = (double)along_x * (double)along_y * (double)(s[2] * s[5]);
-  expect_that(c, threads >= 2048 || rows * columns < 65536, s[0] * s[1] * s[2] == 1 ? &ONE_BLOCK : &FEW_THREADS,
-              "the launch has %.0f threads for %lld pixels", threads, (long long)(rows * columns));
-  bool down = along_x >= rows && along_y >= columns && !(along_x >= columns && along_y >= rows);
-  expect_that(c, !down, &X_DOWN, "the grid has %lld threads along x and %lld along y, for %lld columns and %lld rows",
-              (long long)along_x, (long long)along_y, (long long)columns, (long long)rows);
+  const double threads = (double)(s[0] * s[3]) * (double)(s[1] * s[4]) * (double)(s[2] * s[5]);
+  expect_that(c, threads >= 2048, s[0] * s[1] * s[2] == 1 ? &ONE_BLOCK : &FEW_THREADS,
+              "the launch has %.0f threads for %lld pixels", threads, (long long)pixels);
 }
 
 static void judge(Case *c) {
+  const int64_t launches = counts(c)->launches, rows = size_of(c, "rows"), *refused = refused_shape(c);
+  const bool row_by_row = launches > 2 && launches >= rows;
   suspect_pitches(c);
   suspect_array(c, "out", gains_by_column(c), &GAIN_BY_COLUMN);
   suspect_array(c, "out", without(c, true, false), &TERM_LEFT_OUT);
   suspect_array(c, "out", without(c, false, true), &TERM_LEFT_OUT);
-  suspect_that(c, refused_shape(c) && refused_shape(c)[1] > 65535, &TOO_TALL);
+  suspect_sure(c, refused && refused[1] > 65535, &TOO_TALL);
   suspect_faults(c);
-  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
-  suspect_that(c, counts(c)->launches > 1, &ROW_BY_ROW);
+  suspect_that(c, launches == 0 && !refused, &NO_KERNEL);
   suspect_that(c, padding_written(c), &PADDING);
   suspect_corner(c);
-  suspect_that(c, refused_shape(c) != NULL, &EDGES);
+  suspect_sure(c, refused_empty_grid(c), &EDGES);
+  suspect_that(c, row_by_row, &ROW_BY_ROW);
   if (!expect_array(c, "out", part(c, INT64_MAX, INT64_MAX), 1e-5) || !expect_by_kernel(c) ||
-      !expect_at_most(c, "launches", counts(c)->launches, 1, &ROW_BY_ROW))
+      !expect_at_most(c, "launches", launches, 2, row_by_row ? &ROW_BY_ROW : NULL))
     return;
   expect_shape(c);
+}
+
+static void judge_inspected(Case *c) {
+  judge(c);
+  expect_no_finding(c);
+  expect_sectors(c, 2, &UNCOALESCED);
 }
 
 EXERCISE = {
     .id = "20_3_two_dimensional_grid",
     .title = "Two-dimensional grid and pitch",
-    .after_pass = "A pitch, not the width, leads from one row to the next.",
+    .after_pass =
+        "In pitched memory, row r starts r * pitch bytes after the first; dim3 gives a grid rows and columns.",
     .kind = "kernel",
     .chapter = 20,
     .level = LEVEL_MEDIUM,
     .minutes = 25,
     .lesson = "docs/20_the_first_kernel.md#five-versions-of-saxpy",
+    .stars = {{"coalesced: at most 2 x the ideal sectors per request", {&UNCOALESCED}},
+              {"at least 2048 threads for more than 65536 pixels", {&FEW_THREADS, &ONE_BLOCK}}},
     .hints =
-        {"The column is computed from blockIdx.x, blockDim.x and threadIdx.x, the row in the same way from their y.",
-         "A thread may be beyond the columns while its row exists: two comparisons, not one.",
-         "Row r begins at (const float *)((const char *)in + r * in_pitch).",
-         "dim3 blocks((columns + 31) / 32, (rows + 7) / 8) for dim3 threads(32, 8)."},
+        {"Compute the column from blockIdx.x, blockDim.x and threadIdx.x, and the row in the same way from their y. "
+         "Each needs a bounds check.",
+         "Row r starts at (const float *)((const char *)in + r * in_pitch).",
+         "For dim3 threads(32, 8), launch dim3 blocks((columns + 31) / 32, (rows + 7) / 8)."},
     .functions = {"light_on_device"},
-    .tests = {{.name = "wide", .ask = ask_wide, .judge = judge},
-              {.name = "tall", .ask = ask_tall, .judge = judge},
-              {.name = "few rows", .ask = ask_few, .judge = judge},
-              {.name = "smaller than a block", .ask = ask_small, .judge = judge},
-              {.name = "whole blocks", .ask = ask_whole, .judge = judge},
-              {.name = "one row", .ask = ask_one_row, .judge = judge, .schedules = 1},
-              {.name = "one column", .ask = ask_one_column, .judge = judge},
-              {.name = "large", .ask = ask_large, .judge = judge},
-              {.name = "large and wide", .ask = ask_large_and_wide, .judge = judge, .schedules = 1},
-              {.name = "more rows than blocks along y",
-               .ask = ask_very_tall,
-               .judge = judge,
-               .schedules = 1,
-               .may_refuse = true}},
+    .tests =
+        {{.name = "smaller than a block", .ask = ask_small, .judge = judge},
+         {.name = "few rows", .ask = ask_few, .judge = judge},
+         {.name = "whole blocks", .ask = ask_whole, .judge = judge},
+         {.name = "wide", .ask = ask_wide, .judge = judge},
+         {.name = "tall", .ask = ask_tall, .judge = judge},
+         {.name = "one row", .ask = ask_one_row, .judge = judge, .schedules = 1},
+         {.name = "one column", .ask = ask_one_column, .judge = judge},
+         {.name = "large", .ask = ask_large, .judge = judge},
+         {.name = "large and wide", .ask = ask_large_and_wide, .judge = judge, .schedules = 1},
+         {.name = "values and sectors", .ask = ask_wide, .judge = judge_inspected, .inspect = true},
+         {.name = "more than 65535 rows", .ask = ask_very_tall, .judge = judge, .schedules = 1, .may_refuse = true}},
 };

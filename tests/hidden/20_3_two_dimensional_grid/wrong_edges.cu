@@ -1,4 +1,5 @@
-// mistake: blocks rounded down
+// mistake: grid size rounded down
+// also: no kernel was launched
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

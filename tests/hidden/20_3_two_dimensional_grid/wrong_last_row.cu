@@ -1,4 +1,4 @@
-// mistake: the last row or column left out
+// mistake: off-by-one error in the bounds check
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

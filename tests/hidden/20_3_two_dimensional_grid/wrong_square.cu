@@ -1,4 +1,4 @@
-// mistake: rows and columns mixed up
+// mistake: rows and columns swapped
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

@@ -1,4 +1,4 @@
-// mistake: more rows than a grid has blocks along y
+// mistake: grid too large in y
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

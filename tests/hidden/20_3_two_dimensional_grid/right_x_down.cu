@@ -1,19 +1,20 @@
-// mistake: one block for everything
+// missing star: uncoalesced access
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,
                       const float *shift, int rows, int columns) {
-  int r = blockIdx.y * blockDim.y + threadIdx.y;
-  if (r < rows) {
-    const float *from = (const float *)((const char *)in + r * in_pitch);
-    float *to = (float *)((char *)out + r * out_pitch);
-    for (int c = threadIdx.x; c < columns; c += blockDim.x)
-      to[c] = gain[r] * from[c] + shift[c];
-  }
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  int c = blockIdx.y * blockDim.y + threadIdx.y;
+  if (r >= rows || c >= columns)
+    return;
+  const float *from = (const float *)((const char *)in + r * in_pitch);
+  float *to = (float *)((char *)out + r * out_pitch);
+  to[c] = gain[r] * from[c] + shift[c];
 }
 
 extern "C" void light_on_device(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,
                                 const float *shift, int rows, int columns) {
-  dim3 threads(32, 8), blocks(1, (rows + 7) / 8);
+  dim3 threads(32, 8);
+  dim3 blocks((rows + 31) / 32, (columns + 7) / 8);
   light<<<blocks, threads>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns);
 }
