@@ -1,28 +1,20 @@
-// Exercise 20.4: from host to host                                              (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 20.4: Allocate, copy, launch, copy back  lesson 20 · medium · 30 min
 //
-// Write scale_on_device, which multiplies an array of the host by a number, on the device:
-//
-//   y[i] = a * x[i]        for i = 0 .. n-1
-//
-//   PyTorch:  y = (x.cuda() * a).cpu()
-//
-// Given: x and y in host memory, n elements each; n may be 0, and is at most 2^23. error: the first error that a call
-// or the launch returned goes there as a number, cudaSuccess (0) where there was none. Neither an error from before the
-// call counts, nor one of cudaFree; the former may be cleared.
-//
-// All that the device needs is yours to do: memory there, the copy, the kernel, the launch, the copy back, and giving
-// the memory back, in every case. After an error nothing else is done but that, and y may hold anything. For n = 0
-// there is nothing to do, and no error.
-//
-// Counted: bytes copied each way (n floats), launches (at least one, and none for n = 0), memory of the device that is
-// not given back. One of the tests calls the function when the device has no memory left, or enough for one array and
-// not for two (what needs but one may succeed then); in another a copy, the launch or cudaFree returns an error.
+// Task      Do everything around a kernel: allocate device memory, copy the
+//           input, launch, copy the result back, free. Each step may fail.
+//               y[i] = a * x[i]               PyTorch: y = (x.cuda() * a).cpu()
+// Example   a = 2, x = 1 2 3   ->   y = 2 4 6, *error = 0 (cudaSuccess)
+// Write     scale_on_device and its kernel, with cudaMalloc and cudaMemcpy.
+// Inputs    y, x    host arrays of n floats
+//           n       0 to 2^25; for 0, y is unchanged and *error is cudaSuccess
+//           error   receives the first error of cudaMalloc, of a copy or of the
+//                   launch, or cudaSuccess
+// Required  - y is correct, and computed on the device
+//           - after an error, nothing more is copied or launched
+//           - all device memory is freed, after an error as well
+// Stars     ** n floats are copied in each direction, and no more
 #include <cuda_runtime.h>
 
 extern "C" void scale_on_device(float *y, const float *x, float a, int n, int *error) {
-  (void)y;
-  (void)x;
-  (void)a;
-  (void)n;
   *error = -1;
 }

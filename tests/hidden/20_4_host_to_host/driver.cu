@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "driver.h"
 #include "answer.h"
-#undef cudaFree
 #include <cuda_runtime.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static size_t available(void) {
   return now;
 }
 
-// Launches and copies up to now; a real GPU does not tell, and there nothing follows from it.
+// Launches and copies up to now. A real GPU does not report them.
 static double work_done(void) {
 #ifdef FERRY_SIM
   struct cudasim_stats stats;
@@ -31,7 +30,7 @@ static double work_done(void) {
 #endif
 }
 
-// There is room for one such array, and not for two.
+// There is memory for one such array, and not for two.
 static void ask_for_half(Driver *d, const float *x) {
   const int n = LEFT_FOR_ONE / (int)sizeof(float) / 8 * 5;
   void *taken = NULL;
@@ -65,35 +64,10 @@ static void ask_too_much(Driver *d) {
   driver_put_number(d, "error of too much", error);
   ask_for_half(d, x->f32);
   cudaFree(taken);
-  cudaGetLastError(); // the next call is another matter
+  cudaGetLastError();
 }
 
 #ifdef FERRY_SIM
-static bool free_fails;
-
-extern "C" cudaError_t note_free(void *memory) {
-  const cudaError_t error = cudaFree(memory);
-  return free_fails && memory ? cudaSetDevice(-1) : error; // there is no such device: the last error is that, too
-}
-
-// cudaFree says that something is wrong: in a call that is right otherwise, and in one whose first operation fails.
-static void ask_failed_free(Driver *d, float *y, const float *x, int n) {
-  int error = -1;
-  cudaGetLastError();
-  const size_t before = available();
-  free_fails = true;
-  scale_on_device(y, x, 2, n, &error);
-  driver_put_number(d, "error where cudaFree fails", error);
-  error = -1;
-  cudaGetLastError();
-  ledger_refuse(1, cudaErrorLaunchOutOfResources);
-  scale_on_device(y, x, 2, n, &error);
-  ledger_refuse(0, cudaSuccess);
-  free_fails = false;
-  driver_put_number(d, "error before cudaFree fails", error);
-  driver_put_number(d, "kept where cudaFree fails", (double)before - (double)available());
-}
-
 // The first, the second, the third of what it has done on the device fails: a copy, the launch, a copy.
 static void ask_refused(Driver *d, float *y, const float *x, int n) {
   enum { OPERATIONS = 3 };
@@ -126,18 +100,14 @@ void drive(Driver *d) {
   memset(y, 0xff, (size_t)x->count * sizeof(float));
   cudaMalloc(&warm, 256);
   cudaFree(warm);
-  if (strcmp(driver_test(d), "too large, then small") == 0)
+  if (strcmp(driver_test(d), "not enough device memory") == 0)
     ask_too_much(d);
 #ifdef FERRY_SIM
-  if (strcmp(driver_test(d), "one operation fails") == 0 && ledger_refuse) {
+  if (strcmp(driver_test(d), "a copy or the launch fails") == 0 && ledger_refuse)
     ask_refused(d, y, x->f32, n);
-    ask_failed_free(d, y, x->f32, n);
-  }
   memset(y, 0xff, (size_t)x->count * sizeof(float));
 #endif
   const size_t before = available();
-  if (driver_has(d, "error before"))
-    cudaSetDevice(-1); // somebody's mistake: the next who asks for the last error finds it
   driver_count(d);
   scale_on_device(y, x->f32, (float)driver_number(d, "a"), n, &error);
   driver_stop(d);

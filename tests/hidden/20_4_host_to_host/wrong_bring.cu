@@ -1,4 +1,4 @@
-// mistake: the input was not copied there
+// mistake: input not copied to the device
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

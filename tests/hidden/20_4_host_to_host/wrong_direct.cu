@@ -1,4 +1,4 @@
-// mistake: host memory given to a kernel
+// mistake: host pointer passed to a kernel
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: blocks rounded down
+// mistake: grid size rounded down
 // also: no kernel was launched
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: bytes counted in elements
+// mistake: size in elements instead of bytes
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

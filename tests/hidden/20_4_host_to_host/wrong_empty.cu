@@ -1,4 +1,4 @@
-// mistake: a grid of no blocks
+// mistake: empty grid
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: the result was not copied back
+// mistake: result not copied back
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

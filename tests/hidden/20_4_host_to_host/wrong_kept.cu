@@ -1,4 +1,4 @@
-// mistake: memory not given back
+// mistake: device memory leak
 #include <cuda_runtime.h>
 
 __global__ void times(float *y, const float *x, float a, int n) {

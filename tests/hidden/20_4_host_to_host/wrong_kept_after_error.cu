@@ -1,5 +1,4 @@
-// mistake: memory not given back
-// also: an earlier error taken for this one's
+// mistake: device memory leak
 #include <cuda_runtime.h>
 
 __global__ void times(float *x, float a, int n) {

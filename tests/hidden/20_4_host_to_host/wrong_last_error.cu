@@ -1,4 +1,4 @@
-// mistake: the first error not reported
+// mistake: first error not reported
 #include <cuda_runtime.h>
 
 __global__ void scale(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: an error was ignored
+// mistake: unchecked CUDA error
 #include <cuda_runtime.h>
 
 __global__ void times(float *x, float a, int n) {

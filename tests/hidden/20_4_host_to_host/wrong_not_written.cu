@@ -1,4 +1,4 @@
-// mistake: *error not written
+// mistake: error code not written
 #include <cuda_runtime.h>
 
 __global__ void scale(float *x, float a, int n) {

