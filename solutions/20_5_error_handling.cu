@@ -1,20 +1,22 @@
-// Exercise 20.5: whose error?                                                   (chapter 20, docs/20_the_first_kernel.md)
+// Exercise 20.5: Which call failed?                 lesson 20 · medium · 25 min
 //
-// Write mark_on_device, which launches the kernel `mark`, waits for it if it began, and says what went wrong, and when:
-//
-//   *before   the error that was there already when the function was called, of a launch or another call: nobody asked.
-//             A kernel that is still running then has made none; no earlier kernel goes wrong here
-//   *launch   the error of this launch: it could not begin
-//   *kernel   the error of this kernel while it ran; cudaSuccess if it never began
-//
-// Each is a cudaError_t as a number, cudaSuccess (0) where there was none.
-//
-// Given: d_out in device memory, blocks * threads elements; in one test it is NULL, and the kernel goes wrong. blocks
-// and threads may be what no launch can have. How many launches are possible is the runtime's to say, not yours to
-// guess. Nothing is to be left behind: who asks for the last error afterwards finds none (but for that of a kernel that
-// went wrong, which stays whatever one does).
-//
-//   PyTorch does the first two for every kernel of its own: C10_CUDA_KERNEL_LAUNCH_CHECK().
+// Task      Launch the kernel mark, wait for it, and report which step failed.
+//           Debugging starts with that question, and CUDA's error codes answer
+//           it only if you ask at the right moments. PyTorch asks after each of
+//           its launches: C10_CUDA_KERNEL_LAUNCH_CHECK().
+// Example   threads = 2048   ->   *before = 0, *launch = 9, *kernel = 0
+//           (0 is cudaSuccess, 9 is cudaErrorInvalidConfiguration)
+// Write     mark_on_device; the kernel is given.
+// Inputs    d_out    device array of blocks * threads ints, or NULL, which makes
+//                    the kernel fail
+//           blocks, threads    any ints, also invalid ones
+//           before   receives the error that was pending before the call
+//           launch   receives the error of this launch
+//           kernel   receives the error of the kernel while it ran
+// Required  - *before, *launch and *kernel are correct, cudaSuccess if no error
+//           - the kernel is launched even if an earlier call failed
+//           - cudaGetLastError() after the call returns cudaSuccess, unless the
+//             kernel failed
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {
@@ -28,10 +30,6 @@ extern "C" void mark_on_device(int *d_out, int value, int blocks, int threads, i
   *launch = cudaGetLastError();
   *kernel = *launch == cudaSuccess ? cudaDeviceSynchronize() : cudaSuccess;
   // [stub]
-  //| (void)d_out;
-  //| (void)value;
-  //| (void)blocks;
-  //| (void)threads;
   //| *before = *launch = *kernel = -1;
   // [end]
 }

@@ -2,15 +2,10 @@
 #include "driver.h"
 #include "answer.h"
 #include <cuda_runtime.h>
-#include <string.h>
 
-#ifdef FERRY_SIM
-#include "sim/base/cudasim.h"
-#endif
-
-__global__ void busy(float *sum, int turns) {
+__global__ void busy(float *sum, int steps) {
   float x = 1;
-  for (int i = 0; i < turns; i++)
+  for (int i = 0; i < steps; i++)
     x = x * 0.999f + 0.001f;
   *sum = x;
 }
@@ -22,20 +17,14 @@ void drive(Driver *d) {
   float *sum = NULL;
   cudaMalloc(&sum, sizeof *sum);
   if (driver_number(d, "stale") == cudaErrorInvalidConfiguration)
-    busy<<<1, 4096>>>(sum, 1); // more threads than a block may have: an error that nobody has asked for
+    busy<<<1, 4096>>>(sum, 1); // more threads than a block may have: an error that is still pending
   if (driver_number(d, "stale") == cudaErrorInvalidDevice)
     cudaSetDevice(-1);
-  busy<<<1, 1>>>(sum, 20000000); // whoever does not wait asks before the kernel has run
+  busy<<<1, 1>>>(sum, 20000000); // without a synchronization, the kernel `mark` has not run
   driver_count(d);
   mark_on_device(driver_number(d, "null") != 0 ? NULL : out, (int)driver_number(d, "value"), blocks, threads, &before,
                  &launch, &kernel);
   driver_stop(d);
-#ifdef FERRY_SIM
-  struct cudasim_stats stats;
-  cudasim_get_stats(&stats);
-  driver_put_number(d, "simulated", 1);
-  driver_put_number(d, "refused", stats.refused_launches);
-#endif
   driver_put_number(d, "before", before);
   driver_put_number(d, "launch", launch);
   driver_put_number(d, "kernel", kernel);

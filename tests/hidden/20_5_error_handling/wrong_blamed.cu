@@ -1,4 +1,4 @@
-// mistake: an earlier error taken for this launch's
+// mistake: earlier error blamed on the launch
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

@@ -1,4 +1,4 @@
-// mistake: the earlier error was lost
+// mistake: earlier error lost
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

@@ -1,4 +1,4 @@
-// mistake: the launch's error reported as the kernel's
+// mistake: launch error reported as kernel error
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

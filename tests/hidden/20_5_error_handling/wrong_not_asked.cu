@@ -1,4 +1,4 @@
-// mistake: the launch was not asked for its error
+// mistake: missing error check after the launch
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

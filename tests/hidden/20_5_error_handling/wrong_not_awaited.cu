@@ -1,4 +1,4 @@
-// mistake: the kernel was not waited for
+// mistake: missing synchronization
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

@@ -1,4 +1,4 @@
-// mistake: the error was left behind
+// mistake: error not cleared
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

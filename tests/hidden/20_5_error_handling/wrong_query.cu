@@ -1,4 +1,4 @@
-// mistake: asked whether the kernel is done
+// mistake: polling instead of synchronization
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

@@ -1,4 +1,4 @@
-// mistake: stopped by an earlier error
+// mistake: no launch after an earlier error
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {

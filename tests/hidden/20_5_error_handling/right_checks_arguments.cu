@@ -1,4 +1,4 @@
-// mistake: errors guessed from the arguments
+// Known limits are checked before the launch, and the rest is asked of the runtime.
 #include <cuda_runtime.h>
 
 __global__ void mark(int *out, int value) {
