@@ -7,7 +7,7 @@
 // Example   threads = 2048   ->   *before = 0, *launch = 9, *kernel = 0
 //           (0 is cudaSuccess, 9 is cudaErrorInvalidConfiguration)
 // Write     mark_on_device; the kernel is given.
-// Inputs    d_out    device array of blocks * threads ints, or NULL, which makes
+// Inputs    d_out    device array of blocks * threads ints; NULL makes
 //                    the kernel fail
 //           blocks, threads    any ints, also invalid ones
 //           before   receives the error that was pending before the call
