@@ -3,13 +3,13 @@
 #define ANSWER_H
 #include "ferry.h"
 
-// What a multiprocessor has room for, and the GPU's number of them.
+// The limits of one multiprocessor, and the number of multiprocessors.
 typedef struct Gpu {
   int multiprocessors;
-  int threads, blocks; // on one multiprocessor at a time
-  int registers;       // of a multiprocessor, given to a warp in portions of 256
-  int shared_bytes;    // of a multiprocessor
-  int reserved_bytes;  // of that, what each block takes besides its own
+  int threads, blocks; // resident at a time
+  int registers;       // allocated to a warp in units of 256
+  int shared_bytes;
+  int reserved_bytes; // shared memory that each block takes in addition to its own
 } Gpu;
 
 int blocks_that_fit(const Gpu *gpu, int threads, int registers, int shared_bytes);

@@ -1,69 +1,55 @@
 // SPDX-License-Identifier: MIT
 // Exercise 21.1: occupancy and waves, as arithmetic.
 #include "exercise.h"
-#include <limits.h>
 #include <string.h>
 
-#define ROOM "docs/21_the_machine.md#occupancy"
+#define OCCUPANCY "docs/21_the_machine.md#occupancy"
 #define WAVES "docs/21_the_machine.md#waves-and-tails"
 
-static const Mistake BLOCKS_LIMIT = {"a real GPU's limits of a block",
-                                     "What a single block may have is no limit here: registers and shared memory are "
-                                     "limits by what a multiprocessor has.",
-                                     "docs/21_the_machine.md#occupancy"};
-static const Mistake WARPS = {"threads not rounded up to whole warps",
-                              "A block of 33 threads takes two warps: the room of 64 threads, and the registers of 64.",
-                              ROOM};
-static const Mistake PORTIONS = {
-    "registers not rounded up",
-    "A warp's registers are given out 256 at a time: 33 a thread are 1056, which takes 1280.", ROOM};
-static const Mistake RESERVED = {"the reserved bytes forgotten",
-                                 "Each block takes reserved_bytes of shared memory besides its own.", ROOM};
-static const Mistake MOST_BLOCKS = {"the limit of blocks forgotten",
-                                    "A multiprocessor holds at most so many blocks, however small they are.", ROOM};
-static const Mistake NO_REGISTERS = {"registers left out",
-                                     "Registers are the fourth limit, beside threads, blocks and shared memory.", ROOM};
-static const Mistake ONE_SM = {"one multiprocessor for the whole GPU",
-                               "A wave is what all multiprocessors hold together: blocks that fit, times their number.",
+static const Mistake WARPS = {
+    "threads not rounded up to whole warps",
+    "A block of 33 threads has two warps: it takes the threads of 64, and the registers of 64.", OCCUPANCY};
+static const Mistake UNITS = {
+    "register allocation unit ignored",
+    "Registers are allocated to a warp in units of 256. With 33 per thread a warp needs 1056, "
+    "and gets 1280.",
+    OCCUPANCY};
+static const Mistake BLOCK_UNITS = {"registers rounded up per block instead of per warp",
+                                    "Round up the registers of one warp to a multiple of 256, then multiply by the "
+                                    "number of warps.",
+                                    OCCUPANCY};
+static const Mistake RESERVED = {
+    "reserved shared memory ignored",
+    "Each block takes reserved_bytes of shared memory as well, even if it uses none itself.", OCCUPANCY};
+static const Mistake RESERVED_ONCE = {"reserved shared memory subtracted once",
+                                      "Each block takes the reserved bytes: add them to shared_bytes.", OCCUPANCY};
+static const Mistake MOST_BLOCKS = {
+    "block limit ignored", "A multiprocessor holds at most gpu->blocks blocks, however small they are.", OCCUPANCY};
+static const Mistake NO_REGISTERS = {
+    "register limit ignored", "Registers are the fourth limit, after threads, blocks and shared memory.", OCCUPANCY};
+static const Mistake ONE_SM = {"number of multiprocessors ignored",
+                               "All multiprocessors together run a wave: multiply the blocks that fit by their number.",
                                WAVES};
-static const Mistake DOWN = {"waves rounded down", "A wave that is not full is a wave, too: round up.", WAVES};
-static const Mistake FULL_IS_ZERO = {"a full last wave taken for an empty one",
-                                     "Where the blocks divide evenly the last wave is full: 1, not 0.", WAVES};
+static const Mistake DOWN = {"waves rounded down", "A partial wave counts as a wave: round up.", WAVES};
+static const Mistake FULL_IS_ZERO = {"full last wave counted as empty",
+                                     "If the blocks divide evenly into waves, the last wave is full: return 1.", WAVES};
 
-static const Mistake KEPT = {"another GPU's numbers",
-                             "The functions were called for another GPU before, in the same memory: read what is in "
-                             "it in each call.",
-                             WAVES};
-
-// BEFORE: the multiprocessors of the GPU that the driver asks about first.
-enum { CASES = 40, FIELDS = 5, BEFORE = 3 };
+enum { CASES = 40, FIELDS = 5 };
 typedef struct Gpu {
   int64_t multiprocessors, threads, blocks, registers, shared, reserved;
 } Gpu;
-static const Mistake PORTIONS_OF_BLOCKS = {
-    "a block's registers rounded up in place of a warp's",
-    "Each warp takes whole portions of 256 registers: round up those of a warp, then multiply by the warps.", ROOM};
-static const Mistake RESERVED_ONCE = {"the reserved bytes taken off once",
-                                      "Each block takes the reserved bytes besides its own.", ROOM};
-static const Mistake TOO_LARGE = {
-    "more than an int holds",
-    "A grid has up to 2147483647 blocks along x: what is added to that before it is divided no int holds. "
-    "Divide, and look at the rest.",
-    ROOM};
 
 typedef enum Slip {
   NONE,
   NO_WARPS,
-  NO_WARPS_FOR_THREADS, // registers go by whole warps, the room for threads does not
-  NO_PORTIONS,
+  NO_WARPS_FOR_THREADS, // registers are rounded up to whole warps, threads are not
+  NO_UNITS,
   NO_RESERVE,
   NO_LIMIT,
-  NO_REGISTER_ROOM,
-  BLOCK_PORTIONS,
+  NO_REGISTER_LIMIT,
+  BLOCK_UNIT,
   ONE_RESERVE,
-  RESERVE_OF_SOME,      // of blocks that have shared memory of their own
-  REGISTERS_OF_A_BLOCK, // at most 65536
-  BYTES_OF_A_BLOCK,     // at most 227 KiB
+  RESERVE_OF_SOME, // only of blocks that use shared memory
   SLIPS
 } Slip;
 
@@ -80,20 +66,18 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 static int64_t fit(const Gpu *g, const int64_t *want, Slip slip) {
-  const int64_t warps = up(want[0], 32), portion = slip == NO_PORTIONS ? 1 : 256;
+  const int64_t warps = up(want[0], 32), unit = slip == NO_UNITS ? 1 : 256;
   const int64_t threads = slip == NO_WARPS || slip == NO_WARPS_FOR_THREADS ? want[0] : 32 * warps;
-  const int64_t registers = slip == NO_WARPS         ? want[0] * want[1]
-                            : slip == BLOCK_PORTIONS ? up(32 * want[1] * warps, portion) * portion
-                                                     : up(32 * want[1], portion) * portion * warps;
+  const int64_t registers = slip == NO_WARPS     ? want[0] * want[1]
+                            : slip == BLOCK_UNIT ? up(32 * want[1] * warps, unit) * unit
+                                                 : up(32 * want[1], unit) * unit * warps;
   const bool unreserved = slip == NO_RESERVE || slip == ONE_RESERVE || (slip == RESERVE_OF_SOME && want[2] == 0);
   const int64_t bytes = want[2] + (unreserved ? 0 : g->reserved);
   int64_t blocks = g->threads / threads;
   if (bytes > 0)
     blocks = least(blocks, (slip == ONE_RESERVE ? g->shared - g->reserved : g->shared) / bytes);
-  if (slip != NO_REGISTER_ROOM)
+  if (slip != NO_REGISTER_LIMIT)
     blocks = least(blocks, g->registers / registers);
-  if ((slip == REGISTERS_OF_A_BLOCK && registers > 65536) || (slip == BYTES_OF_A_BLOCK && want[2] > 227 << 10))
-    return 0;
   return slip == NO_LIMIT ? blocks : least(blocks, g->blocks);
 }
 
@@ -114,49 +98,40 @@ static void ask(Case *c, const int64_t *gpu, int kind) {
                           : draw_int(c, 0, 3) * 2000;
     want[4] = draw_int(c, 1, 16);
     want[3] = i % 4 == 0   ? gpu[0] * want[4] * draw_int(c, 1, 5)
-              : i % 4 == 2 ? gpu[0] * want[4] * (i == 2 ? 0 : draw_int(c, 0, 5)) + 1 // a block alone in its wave
+              : i % 4 == 2 ? gpu[0] * want[4] * (i == 2 ? 0 : draw_int(c, 0, 5)) + 1 // a last wave of one block
                            : draw_int(c, 1, 9000);
-    if (i % 8 == 5) { // an eighth of the shared memory: what is reserved decides, once or for each block
+    if (i % 8 == 5) { // an eighth of the shared memory: the reserved bytes decide, once or per block
       want[0] = 32;
       want[1] = 16;
       want[2] = gpu[4] / 8;
     }
-    if (i % 8 == 6 && kind == 0) { // portions of a warp's registers, of a block's and none: three numbers
+    if (i % 8 == 6 && kind == 0) { // units per warp, per block and none: three results
       want[0] = 96;
       want[1] = 34;
       want[2] = 0;
     }
-    if (i % 8 == 6 && kind == 4) { // to a byte as many as fit, and a byte more
-      want[0] = 32;
-      want[1] = 16;
-      want[2] = gpu[4] / draw_int(c, 3, 9) - gpu[5] + i / 8 % 2;
-    }
-    if (i % 8 == 7 && kind < 2) { // more would fit than may be
+    if (i % 8 == 7 && kind < 2) { // the block limit decides
       want[0] = kind == 1 ? 32 : draw_int(c, 1, 32);
       want[1] = 16;
       want[2] = 0;
     }
-    if (i % 8 == 4 && kind == 4) { // more of both than a block of a real GPU may have
-      want[0] = draw_int(c, 993, 1024);
-      want[1] = draw_int(c, 100, 255);
-      want[2] = draw_int(c, 230, 400) * 1024;
+    if (i % 8 == 0 && kind == 3) { // no shared memory, and the reserved bytes decide
+      want[0] = 32;
+      want[1] = 16;
+      want[2] = 0;
     }
-    if (i % 8 == 2 && kind == 2) // no room for one: with what is reserved, or without it
+    if (i % 8 == 2 && kind == 2) // none fits: with the reserved bytes, or without them
       want[2] = gpu[4] - draw_int(c, -1, 1) * 512;
-    if (i % 8 == 3) // as many as a grid may have
-      want[3] = INT_MAX - draw_int(c, 0, 9);
   }
   give_array(c, "gpu", g, (Give){.device = "cpu"});
   give_array(c, "cases", cases, (Give){.device = "cpu"});
 }
 
-// The last two are none that are sold: one of few registers, and so little shared memory that what is reserved is a limit by
-// itself; and one that has room for blocks that no GPU takes.
-static const int64_t GPUS[5][6] = {{108, 2048, 32, 65536, 167936, 1024},
+// The last one is not sold: it has few registers, and so little shared memory that the reserved bytes are a limit.
+static const int64_t GPUS[4][6] = {{108, 2048, 32, 65536, 167936, 1024},
                                    {40, 1024, 16, 65536, 65536, 0},
                                    {84, 1536, 16, 65536, 102400, 1024},
-                                   {6, 2048, 32, 32768, 16384, 1024},
-                                   {132, 4096, 64, 1 << 20, 1 << 20, 1024}};
+                                   {6, 2048, 32, 32768, 16384, 1024}};
 static void ask_a100(Case *c) {
   ask(c, GPUS[0], 0);
 }
@@ -168,9 +143,6 @@ static void ask_a6000(Case *c) {
 }
 static void ask_small(Case *c) {
   ask(c, GPUS[3], 3);
-}
-static void ask_huge(Case *c) {
-  ask(c, GPUS[4], 4);
 }
 static void ask_shared(Case *c) {
   ask(c, GPUS[0], 2);
@@ -203,47 +175,31 @@ static Array *last_shares(Case *c, bool full_is_zero, int64_t multiprocessors) {
   return all;
 }
 
-static bool has_negative(const Array *waves) {
-  for (int64_t i = 0; waves && waves->dtype == FY_INT64 && i < waves->count; i++)
-    if (waves->i64[i] < 0)
-      return true;
-  return false;
-}
-
-// A slip is named where no other one gives the same numbers: else it may be either.
+// A slip is named only if no other one gives the same numbers.
 static void suspect_slips(Case *c) {
-  static const Mistake *const NAMES[SLIPS] = {[NO_WARPS] = &WARPS,
-                                              [NO_WARPS_FOR_THREADS] = &WARPS,
-                                              [NO_PORTIONS] = &PORTIONS,
-                                              [NO_RESERVE] = &RESERVED,
-                                              [NO_LIMIT] = &MOST_BLOCKS,
-                                              [NO_REGISTER_ROOM] = &NO_REGISTERS,
-                                              [BLOCK_PORTIONS] = &PORTIONS_OF_BLOCKS,
-                                              [ONE_RESERVE] = &RESERVED_ONCE,
-                                              [RESERVE_OF_SOME] = &RESERVED,
-                                              [REGISTERS_OF_A_BLOCK] = &BLOCKS_LIMIT,
-                                              [BYTES_OF_A_BLOCK] = &BLOCKS_LIMIT};
+  static const Mistake *const NAMES[SLIPS] = {
+      [NO_WARPS] = &WARPS,         [NO_WARPS_FOR_THREADS] = &WARPS, [NO_UNITS] = &UNITS,
+      [NO_RESERVE] = &RESERVED,    [NO_LIMIT] = &MOST_BLOCKS,       [NO_REGISTER_LIMIT] = &NO_REGISTERS,
+      [BLOCK_UNIT] = &BLOCK_UNITS, [ONE_RESERVE] = &RESERVED_ONCE,  [RESERVE_OF_SOME] = &RESERVED};
   const Array *all[SLIPS];
   for (int i = NONE + 1; i < SLIPS; i++)
     all[i] = fits(c, (Slip)i);
   for (int i = NONE + 1; i < SLIPS; i++) {
-    bool alone = true;
+    bool unique = true;
     for (int k = NONE + 1; k < SLIPS; k++)
-      alone &= NAMES[k] == NAMES[i] || memcmp(all[k]->data, all[i]->data, (size_t)all[i]->count * sizeof(int64_t)) != 0;
-    if (alone)
+      unique &=
+          NAMES[k] == NAMES[i] || memcmp(all[k]->data, all[i]->data, (size_t)all[i]->count * sizeof(int64_t)) != 0;
+    if (unique)
       suspect_array(c, "fit", all[i], NAMES[i]);
   }
 }
 
 static void judge(Case *c) {
   suspect_slips(c);
-  suspect_that(c, has_negative(got(c, "waves")), &TOO_LARGE);
   const int64_t own = gpu_of(c).multiprocessors;
   suspect_array(c, "waves", wave_numbers(c, false, 1), &ONE_SM);
-  suspect_array(c, "waves", wave_numbers(c, false, BEFORE), &KEPT);
   suspect_array(c, "waves", wave_numbers(c, true, own), &DOWN);
   suspect_array(c, "last", last_shares(c, false, 1), &ONE_SM);
-  suspect_array(c, "last", last_shares(c, false, BEFORE), &KEPT);
   suspect_array(c, "last", last_shares(c, true, own), &FULL_IS_ZERO);
   expect_array(c, "fit", fits(c, NONE), 0);
   expect_array(c, "waves", wave_numbers(c, false, own), 0);
@@ -253,22 +209,23 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "21_1_occupancy",
     .title = "Occupancy",
-    .after_pass = "Threads, registers, shared memory and block slots: the scarcest decides how many blocks fit.",
+    .after_pass = "Occupancy is limited by the scarcest of threads, block slots, registers and shared memory.",
     .kind = "write",
     .chapter = 21,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
-    .lesson = ROOM,
-    .hints = {"Four numbers, of which the least counts: by threads, by registers, by shared memory, and the most "
-              "blocks there may be.",
-              "Count warps first: (threads + 31) / 32. A warp takes (registers * 32 + 255) / 256 * 256 registers.",
-              "blocks_in_grid - (waves - 1) * (a wave's blocks) are left for the last wave."},
+    .lesson = OCCUPANCY,
+    .hints =
+        {"Compute four numbers: how many blocks the threads, the registers, the shared memory and the block limit "
+         "allow. The smallest one counts.",
+         "Count warps first: (threads + 31) / 32. A warp takes (registers * 32 + 255) / 256 * 256 registers.",
+         "A wave has multiprocessors * blocks_that_fit blocks. blocks_in_grid - (waves - 1) * wave blocks are left "
+         "for the last one."},
     .functions = {"blocks_that_fit", "waves", "last_wave"},
     .tests = {{.name = "an A100", .ask = ask_a100, .judge = judge},
               {.name = "a T4, whole warps", .ask = ask_t4, .judge = judge},
               {.name = "an RTX A6000", .ask = ask_a6000, .judge = judge},
-              {.name = "a small one of other proportions", .ask = ask_small, .judge = judge},
-              {.name = "room for the largest blocks", .ask = ask_huge, .judge = judge},
+              {.name = "a small GPU", .ask = ask_small, .judge = judge},
               {.name = "much shared memory", .ask = ask_shared, .judge = judge}},
 };

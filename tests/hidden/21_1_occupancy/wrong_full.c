@@ -1,4 +1,4 @@
-// mistake: a full last wave taken for an empty one
+// mistake: full last wave counted as empty
 #include "ferry.h"
 
 static int up(int a, int b) {

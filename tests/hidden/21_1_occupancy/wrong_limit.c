@@ -1,4 +1,4 @@
-// mistake: the limit of blocks forgotten
+// mistake: block limit ignored
 #include "ferry.h"
 
 static int up(int a, int b) {

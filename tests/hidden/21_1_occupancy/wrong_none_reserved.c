@@ -1,4 +1,4 @@
-// mistake: the reserved bytes forgotten
+// mistake: reserved shared memory ignored
 #include "ferry.h"
 
 static int up(int a, int b) {

@@ -1,4 +1,4 @@
-// mistake: one multiprocessor for the whole GPU
+// mistake: number of multiprocessors ignored
 #include "ferry.h"
 
 static int up(int a, int b) {

@@ -1,4 +1,4 @@
-// mistake: registers left out
+// mistake: register limit ignored
 #include "ferry.h"
 
 static int up(int a, int b) {

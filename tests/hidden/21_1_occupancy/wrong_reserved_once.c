@@ -1,4 +1,4 @@
-// mistake: the reserved bytes taken off once
+// mistake: reserved shared memory subtracted once
 #include "ferry.h"
 
 static int up(int a, int b) {

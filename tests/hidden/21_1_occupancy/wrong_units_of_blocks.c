@@ -1,4 +1,4 @@
-// mistake: a block's registers rounded up in place of a warp's
+// mistake: registers rounded up per block instead of per warp
 #include "ferry.h"
 
 static int up(int a, int b) {

@@ -1,8 +1,8 @@
-// mistake: more than an int holds
+// mistake: register allocation unit ignored
 #include "ferry.h"
 
 static int up(int a, int b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b != 0);
 }
 
 static int least(int a, int b) {
@@ -12,7 +12,7 @@ static int least(int a, int b) {
 int blocks_that_fit(const Gpu *gpu, int threads, int registers, int shared_bytes) {
   int warps = up(threads, 32), bytes = shared_bytes + gpu->reserved_bytes;
   int blocks = least(gpu->blocks, gpu->threads / (warps * 32));
-  blocks = least(blocks, gpu->registers / (up(registers * 32, 256) * 256 * warps));
+  blocks = least(blocks, gpu->registers / (registers * 32 * warps));
   return bytes > 0 ? least(blocks, gpu->shared_bytes / bytes) : blocks;
 }
 
