@@ -1,4 +1,4 @@
-// mistake: halves instead of every other
+// mistake: halves instead of even and odd
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

@@ -1,4 +1,4 @@
-// mistake: a branch by lane
+// mistake: warp divergence
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

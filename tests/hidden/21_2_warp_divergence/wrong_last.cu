@@ -1,4 +1,4 @@
-// mistake: the last element left out
+// mistake: last element left out
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

@@ -1,4 +1,4 @@
-// mistake: a grid of no blocks
+// mistake: empty grid
 #include <cuda_runtime.h>
 
 template <int ODD> __global__ void kind(float *out, const float *x, int n) {

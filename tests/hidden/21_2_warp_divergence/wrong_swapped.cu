@@ -1,4 +1,4 @@
-// mistake: even and odd exchanged
+// mistake: even and odd swapped
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

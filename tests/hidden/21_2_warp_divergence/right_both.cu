@@ -1,4 +1,4 @@
-// mistake: both kinds for every element
+// missing star: redundant work
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

