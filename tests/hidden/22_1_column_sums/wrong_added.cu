@@ -1,4 +1,4 @@
-// mistake: added to what was there
+// mistake: uninitialized sum
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

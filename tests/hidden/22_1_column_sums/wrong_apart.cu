@@ -1,4 +1,4 @@
-// mistake: neighbouring lanes far apart
+// mistake: uncoalesced access
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: blocks rounded down
+// mistake: grid size rounded down
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: the last row left out
+// mistake: off-by-one error
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

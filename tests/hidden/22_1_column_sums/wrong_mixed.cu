@@ -1,4 +1,4 @@
-// mistake: rows and columns mixed up
+// mistake: rows and columns swapped in the index
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: elements read more than once
+// mistake: elements loaded more than once
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: blocks of less than a warp
+// mistake: block smaller than a warp
 #include <cuda_runtime.h>
 
 __global__ void column_sums(float *sums, const float *in, int rows, int columns) {

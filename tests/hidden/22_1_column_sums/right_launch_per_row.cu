@@ -1,4 +1,4 @@
-// mistake: a launch per row or column
+// missing star: one launch per row
 #include <cuda_runtime.h>
 
 __global__ void add_row(float *sums, const float *row, int columns) {

@@ -1,4 +1,4 @@
-// mistake: the rows of an unfinished turn left out
+// mistake: remainder of an unrolled loop left out
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {
