@@ -1,22 +1,21 @@
-// Exercise 22.2: pixels to planes                                                  (chapter 22, docs/22_global_memory.md)
+// Exercise 22.2: Array of structures to planes      lesson 22 · medium · 30 min
 //
-// Write planes_on_device and its kernel: a picture stored pixel after pixel is taken apart into a plane for each
-// colour.
-//
-//   red[i] = pixels[4 * i], green[i] = pixels[4 * i + 1], blue[i] = pixels[4 * i + 2]        for i = 0 .. n-1
-//
-//   PyTorch:  red, green, blue = pixels.view(n, 4)[:, :3].T.contiguous()
-//
-// Given: pixels, red, green and blue in device memory, at any distance from each other and addresses that are multiples
-// of 16; n pixels, 1 to 2^19, of four floats: red, green, blue, and alpha, which is left out.
-// Counted: launches (one); sectors per request, over all loads of the kernel together at most 1.5 times the fewest that
-// hold what is asked for, and so over all its stores.
+// Task      Split an image into a plane for each color: an array of structures
+//           becomes a structure of arrays. A warp that loads every fourth float
+//           takes four times the ideal sectors.
+//               red, green, blue = pixels.view(n, 4)[:, :3].T.contiguous()
+// Example   pixels = 1 2 3 9, 4 5 6 9   ->   red = 1 4, green = 2 5, blue = 3 6
+// Write     planes_on_device and its kernels.
+// Inputs    red, green, blue    device arrays of n floats, 16-byte aligned
+//           pixels              device array of 4 n floats, 16-byte aligned:
+//                               red, green, blue, alpha of each pixel
+//           n                   1 to 2^19
+// Required  - correct for every n, without data races or out-of-bounds
+//             accesses, computed on the device
+//           - coalesced: at most 2 x the ideal sectors per request, over all
+//             loads and over all stores of each kernel
+// Stars     ** all pixels are loaded once: at most 1.5 x their sectors
 #include <cuda_runtime.h>
 
 extern "C" void planes_on_device(float *red, float *green, float *blue, const float *pixels, int n) {
-  (void)red;
-  (void)green;
-  (void)blue;
-  (void)pixels;
-  (void)n;
 }

@@ -1,8 +1,8 @@
 // Exercise 22.1: Column sums: coalesced access      lesson 22 · medium · 30 min
 //
 // Task      Sum the columns of a row-major matrix with coalesced loads: the
-//           lanes of a warp load neighboring addresses, so that a request of 128
-//           bytes takes 4 sectors of 32 bytes.
+//           lanes of a warp load neighboring addresses, so that a request for
+//           128 bytes takes 4 sectors of 32 bytes.
 //               sums[c] = in[0][c] + in[1][c] + ...    PyTorch: in.sum(dim=0)
 // Example   rows 1 2 3 and 10 20 30   ->   sums = 11 22 33
 // Write     column_sums_on_device and its kernels.

@@ -1,4 +1,4 @@
-// mistake: alpha multiplied in
+// mistake: multiplied by alpha
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {

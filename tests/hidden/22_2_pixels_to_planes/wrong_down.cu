@@ -1,4 +1,4 @@
-// mistake: blocks rounded down
+// mistake: grid size rounded down
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {

@@ -1,4 +1,4 @@
-// mistake: a launch per colour
+// mistake: array-of-structures access
 #include <cuda_runtime.h>
 
 __global__ void one(float *plane, const float *pixels, int n) {

@@ -1,4 +1,4 @@
-// mistake: pixels loaded member by member
+// mistake: array-of-structures access
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {

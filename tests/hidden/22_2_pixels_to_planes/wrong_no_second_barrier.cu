@@ -1,20 +1,20 @@
 // mistake: a race
-// A block goes on to other pixels while some of its threads still read these.
+// A block goes on to other pixels while some of its threads still read the tile.
 #include <cuda_runtime.h>
 
-enum { THREADS = 256, MOST_BLOCKS = 1024 };
+enum { THREADS = 256, MOST_BLOCKS = 4 };
 
 __global__ void split(float *red, float *green, float *blue, const float *pixels, int n) {
-  __shared__ float piece[4 * THREADS];
+  __shared__ float tile[4 * THREADS];
   for (int first = blockIdx.x * THREADS; first < n; first += gridDim.x * THREADS) {
     int i = first + threadIdx.x, here = n - first < THREADS ? n - first : THREADS;
     for (int k = threadIdx.x; k < 4 * here; k += THREADS)
-      piece[k] = pixels[4 * first + k];
+      tile[k] = pixels[4 * first + k];
     __syncthreads();
     if (i < n) {
-      red[i] = piece[4 * threadIdx.x];
-      green[i] = piece[4 * threadIdx.x + 1];
-      blue[i] = piece[4 * threadIdx.x + 2];
+      red[i] = tile[4 * threadIdx.x];
+      green[i] = tile[4 * threadIdx.x + 1];
+      blue[i] = tile[4 * threadIdx.x + 2];
     }
   }
 }

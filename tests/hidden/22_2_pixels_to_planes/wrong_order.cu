@@ -1,4 +1,4 @@
-// mistake: colours exchanged
+// mistake: red and blue swapped
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {

@@ -1,4 +1,4 @@
-// mistake: planes read as planes
+// mistake: input read as planes
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {

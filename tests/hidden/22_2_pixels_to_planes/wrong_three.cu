@@ -1,4 +1,4 @@
-// mistake: pixels taken for three floats
+// mistake: stride of three floats
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {
