@@ -6,10 +6,10 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int x = threadIdx.x, y = threadIdx.y;
   int from_row = blockIdx.x * 32, from_column = blockIdx.y * 32;
   if (from_row + y < rows && from_column + x < columns)
-    store(tile + y * 33 + x, load(in + (from_row + y) * columns + from_column + x));
+    tile[y * 33 + x] = in[(from_row + y) * columns + from_column + x];
   __syncthreads();
   if (from_column + y < columns && from_row + x < rows)
-    store(out + (from_column + y) * rows + from_row + x, load(tile + x * 33 + y));
+    out[(from_column + y) * rows + from_row + x] = tile[x * 33 + y];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

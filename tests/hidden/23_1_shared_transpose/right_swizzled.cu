@@ -7,13 +7,13 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   for (int y = threadIdx.y; y < 32; y += blockDim.y) {
     int r = blockIdx.y * 32 + y, c = blockIdx.x * 32 + x;
     if (r < rows && c < columns)
-      store(&tile[y][x ^ y], load(&in[r * columns + c]));
+      tile[y][x ^ y] = in[r * columns + c];
   }
   __syncthreads();
   for (int y = threadIdx.y; y < 32; y += blockDim.y) {
     int r = blockIdx.x * 32 + y, c = blockIdx.y * 32 + x;
     if (r < columns && c < rows)
-      store(&out[r * rows + c], load(&tile[x][y ^ x]));
+      out[r * rows + c] = tile[x][y ^ x];
   }
 }
 

@@ -10,11 +10,11 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   const int left = blockIdx.x % ((columns + TILE - 1) / TILE) * TILE;
   for (int y = y0; y < TILE; y += blockDim.x / TILE)
     if (top + y < rows && left + x < columns)
-      store(tile + x * (TILE + 1) + y, load(in + (top + y) * columns + left + x));
+      tile[x * (TILE + 1) + y] = in[(top + y) * columns + left + x];
   __syncthreads();
   for (int y = y0; y < TILE; y += blockDim.x / TILE)
     if (left + y < columns && top + x < rows)
-      store(out + (left + y) * rows + top + x, load(tile + y * (TILE + 1) + x));
+      out[(left + y) * rows + top + x] = tile[y * (TILE + 1) + x];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: global memory read or written down columns
+// mistake: uncoalesced access
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };
@@ -8,10 +8,10 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * TILE + threadIdx.y;
   int c = blockIdx.x * TILE + threadIdx.x;
   if (r < rows && c < columns)
-    store(&tile[threadIdx.y][threadIdx.x], load(&in[r * columns + c]));
+    tile[threadIdx.y][threadIdx.x] = in[r * columns + c];
   __syncthreads();
   if (r < rows && c < columns)
-    store(&out[c * rows + r], load(&tile[threadIdx.y][threadIdx.x]));
+    out[c * rows + r] = tile[threadIdx.y][threadIdx.x];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

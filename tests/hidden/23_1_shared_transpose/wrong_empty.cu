@@ -2,8 +2,4 @@
 #include <cuda_runtime.h>
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {
-  (void)out;
-  (void)in;
-  (void)rows;
-  (void)columns;
 }

@@ -1,4 +1,4 @@
-// mistake: tiles at the edge
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };
@@ -8,13 +8,13 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * TILE + threadIdx.y;
   int c = blockIdx.x * TILE + threadIdx.x;
   if (r < rows && c < columns)
-    store(&tile[threadIdx.y][threadIdx.x], load(&in[r * columns + c]));
+    tile[threadIdx.y][threadIdx.x] = in[r * columns + c];
   __syncthreads();
   bool inside = r < rows && c < columns;
   r = blockIdx.x * TILE + threadIdx.y;
   c = blockIdx.y * TILE + threadIdx.x;
   if (inside)
-    store(&out[r * rows + c], load(&tile[threadIdx.x][threadIdx.y]));
+    out[r * rows + c] = tile[threadIdx.x][threadIdx.y];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: no shared tile
+// mistake: uncoalesced access
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };
@@ -7,7 +7,7 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * TILE + threadIdx.y;
   int c = blockIdx.x * TILE + threadIdx.x;
   if (r < rows && c < columns)
-    store(&out[c * rows + r], load(&in[r * columns + c]));
+    out[c * rows + r] = in[r * columns + c];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

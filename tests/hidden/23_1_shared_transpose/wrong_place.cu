@@ -1,4 +1,4 @@
-// mistake: tiles turned, but left in their places
+// mistake: tiles not exchanged
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };
@@ -8,10 +8,10 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * TILE + threadIdx.y;
   int c = blockIdx.x * TILE + threadIdx.x;
   if (r < rows && c < columns)
-    store(&tile[threadIdx.y][threadIdx.x], load(&in[r * columns + c]));
+    tile[threadIdx.y][threadIdx.x] = in[r * columns + c];
   __syncthreads();
   if (r < columns && c < rows)
-    store(&out[r * rows + c], load(&tile[threadIdx.x][threadIdx.y]));
+    out[r * rows + c] = tile[threadIdx.x][threadIdx.y];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

@@ -1,5 +1,4 @@
-// mistake: no barrier
-#include "counted.cuh"
+// mistake: missing barrier
 #include <cuda_runtime.h>
 #include <stdio.h>
 
@@ -12,11 +11,11 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
     int top = t / across * TILE, left = t % across * TILE;
     for (int y = threadIdx.y; y < TILE; y += TILE_ROWS)
       if (top + y < rows && left + (int)threadIdx.x < columns)
-        store(&tile[y][threadIdx.x], load(&in[(size_t)(top + y) * columns + left + threadIdx.x]));
+        tile[y][threadIdx.x] = in[(size_t)(top + y) * columns + left + threadIdx.x];
     __syncthreads();
     for (int y = threadIdx.y; y < TILE; y += TILE_ROWS)
       if (left + y < columns && top + (int)threadIdx.x < rows)
-        store(&out[(size_t)(left + y) * rows + top + threadIdx.x], load(&tile[threadIdx.x][y]));
+        out[(size_t)(left + y) * rows + top + threadIdx.x] = tile[threadIdx.x][y];
   }
 }
 

@@ -1,4 +1,4 @@
-// mistake: outside of a shared array
+// mistake: out-of-bounds shared memory access
 #include <cuda_runtime.h>
 
 __global__ void transpose(float *out, const float *in, int rows, int columns) {
@@ -6,13 +6,13 @@ __global__ void transpose(float *out, const float *in, int rows, int columns) {
   int r = blockIdx.y * 32 + threadIdx.y, c = blockIdx.x * 32 + threadIdx.x;
   for (int k = 0; k < 32; k += 8)
     if (r + k < rows && c < columns)
-      store(&tile[threadIdx.y + k][threadIdx.x], load(&in[(r + k) * columns + c]));
+      tile[threadIdx.y + k][threadIdx.x] = in[(r + k) * columns + c];
   __syncthreads();
   r = blockIdx.x * 32 + threadIdx.y;
   c = blockIdx.y * 32 + threadIdx.x;
   for (int k = 0; k < 32; k += 8)
     if (r + k < columns && c < rows)
-      store(&out[(r + k) * rows + c], load(&tile[threadIdx.x][threadIdx.y + k]));
+      out[(r + k) * rows + c] = tile[threadIdx.x][threadIdx.y + k];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {

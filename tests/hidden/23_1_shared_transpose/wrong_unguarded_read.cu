@@ -1,17 +1,17 @@
-// mistake: memory read past the end
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 
 __global__ void transpose(float *out, const float *in, int rows, int columns) {
   __shared__ float tile[32][33];
   int r = blockIdx.y * 32 + threadIdx.y, c = blockIdx.x * 32 + threadIdx.x;
   for (int k = 0; k < 32; k += 8)
-    store(&tile[threadIdx.y + k][threadIdx.x], load(&in[(r + k) * columns + c]));
+    tile[threadIdx.y + k][threadIdx.x] = in[(r + k) * columns + c];
   __syncthreads();
   r = blockIdx.x * 32 + threadIdx.y;
   c = blockIdx.y * 32 + threadIdx.x;
   for (int k = 0; k < 32; k += 8)
     if (r + k < columns && c < rows)
-      store(&out[(r + k) * rows + c], load(&tile[threadIdx.x][threadIdx.y + k]));
+      out[(r + k) * rows + c] = tile[threadIdx.x][threadIdx.y + k];
 }
 
 extern "C" void transpose_on_device(float *out, const float *in, int rows, int columns) {
