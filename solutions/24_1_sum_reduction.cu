@@ -1,38 +1,30 @@
-// Exercise 24.1: the sum of a block, the sum of all                                 (chapter 24, docs/24_reductions.md)
+// Exercise 24.1: Sum reduction                     lesson 24 · medium · 35 min
 //
-// Write sum_on_device and its kernels:
-//
-//   *sum = x[0] + x[1] + ... + x[n-1]
-//
-//   PyTorch:  torch.sum(x)
-//
-// Given, in device memory: x (float32, part of a larger array: it begins at any multiple of 4 bytes, and what lies
-// before it and follows x[n-1] is not to be added), sum (one float, to be written by each call, holding anything
-// before) and partial (room for 1024 floats, to be used or not). n may be 0 (the sum is 0), and is at most 2^20. First
-// the threads of a block add up their elements: either in __shared__ memory, halving the number of those that add at
-// each step, with __syncthreads() between the steps; or in a warp by __shfl_down_sync, and then the warps' sums. Then
-// the blocks' sums: either they go to partial and a second launch of one block adds those, or each block adds its own
-// to *sum by atomicAdd, after cudaMemsetAsync has zeroed it. Blocks that meet at one address without an atomic
-// operation lose sums. Threads that take several elements each (a grid-stride loop) keep the number of blocks small.
-// Blocks run in any order, side by side. A block can rely on what another one wrote only in the next launch, or like
-// this: the writer executes __threadfence() and then an atomic operation on a counter; the reader sees the counter
-// change by an atomic operation, and executes __threadfence(), too.
-// Counted: launches of kernels (at most 4), atomic operations (at most n / 32 + 32), copies to the host (none). Where n
-// is above 1024: several blocks share x, the threads of a block add up together (barriers or shuffles), and the last
-// launch has more than one thread.
-//
-// In the library: fy_block_reduce in core/op/kernel/cuda_common.cuh, first in each warp, then among the warps.
+// Task      Add up an array on the device, as torch.sum(x) does. The threads of
+//           a block add up their elements together, and then the sums of the
+//           blocks are added.
+// Example   x = 3 1 7 0 4   ->   *sum = 15
+// Write     sum_on_device and the kernels that it launches.
+// Inputs    sum       device memory of one float, to be written by each call
+//           x         device array of n floats, 4-byte aligned only
+//           partial   device array of 1024 floats, yours to use
+//           n         0 to 2^20
+// Required  - correct for every n and at every call, without data races or
+//             out-of-bounds accesses
+//           - no copy to the host
+//           - at most n / 8 atomic operations on global memory (at n = 40,000)
+// Stars     ** parallel: several blocks, and at least 20 % active lanes in all
+//           *** at most n / 64 + 64 atomic operations on global memory
 #include <cuda_runtime.h>
-#include <stdio.h>
+
+enum { THREADS = 256, MAX_BLOCKS = 1024 };
 
 // [answer]
-enum { THREADS = 256, MOST_BLOCKS = 1024 };
-
-// One number for each block: the sum of the elements that its threads meet in a grid-stride loop.
+// sums[b] becomes the sum of the elements of block b, which takes them in a grid-stride loop.
 __global__ void block_sums(float *sums, const float *x, int n) {
   __shared__ float shared[THREADS];
   float own = 0;
-  for (long long i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) // beyond INT_MAX at the end
+  for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
     own += x[i];
   shared[threadIdx.x] = own;
   __syncthreads();
@@ -45,27 +37,19 @@ __global__ void block_sums(float *sums, const float *x, int n) {
     sums[blockIdx.x] = shared[0];
 }
 // [stub]
-//| enum { THREADS = 256, MOST_BLOCKS = 1024 };
-//|
 //| __global__ void block_sums(float *sums, const float *x, int n) {
-//|   (void)sums; // one for each block
-//|   (void)x;
-//|   (void)n;
+//|   // one sum for each block
 //| }
 // [end]
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
   // [answer]
-  int blocks = n < THREADS * MOST_BLOCKS ? (n + THREADS - 1) / THREADS : MOST_BLOCKS; // n + 255 only where n is small
+  int blocks = (n + THREADS - 1) / THREADS;
+  if (blocks > MAX_BLOCKS)
+    blocks = MAX_BLOCKS;
   if (blocks > 0)
     block_sums<<<blocks, THREADS>>>(partial, x, n);
   block_sums<<<1, THREADS>>>(sum, partial, blocks);
-  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns nothing: whether it could begin has to be asked for
-    fprintf(stderr, "block_sums: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
   // [stub]
-  //| (void)sum;
-  //| (void)x;
-  //| (void)partial;
-  //| (void)n;
   // [end]
 }

@@ -5,109 +5,101 @@
 #include <math.h>
 #include <string.h>
 
-static const Mistake ATOMIC_EACH = {"an atomic for every element",
-                                    "All elements queue at one address, and the additions happen one after another. "
-                                    "Let a block (or a warp) add up its own "
-                                    "first, and then add once.",
-                                    "docs/24_reductions.md#atomics"};
-static const Mistake MANY_ATOMICS = {
-    "more atomic operations than there is use for",
-    "Each of them waits for those before it at the same address. A block, or a warp, that has no element to add has "
-    "nothing to add to the sum either.",
-    "docs/24_reductions.md#atomics"};
-static const Mistake UNPROTECTED = {
-    "blocks that add without an atomic operation",
-    "Blocks run at the same time. When two of them read *sum, add, and write it back, one of the sums is lost; it went "
-    "well "
-    "as long as blocks ran one by one. Use atomicAdd, or a second launch over the blocks' sums.",
-    "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake NO_FENCE = {"a flag without a fence before it",
-                                 "One block writes its sum and then counts itself as done, another sees the count and "
-                                 "reads the sum. Without fences the sum read may be an old one: the writer needs a "
-                                 "__threadfence() between the two, and so does the reader.",
-                                 "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake ONE_BLOCK = {"one block for everything",
-                                  "A block runs on one multiprocessor, and the others have nothing to do. Spread the "
-                                  "elements over many blocks, and then "
-                                  "add the blocks' sums.",
-                                  "docs/24_reductions.md#seven-steps"};
-static const Mistake NOT_TOGETHER = {"threads that do not work together",
-                                     "There was no barrier, no shuffle and no atomic operation: either one thread adds "
-                                     "up everything, or many add to one place "
-                                     "at once and lose each other's sums.",
-                                     "docs/24_reductions.md#seven-steps"};
-static const Mistake NO_BARRIER = {"no barrier between the steps",
-                                   "At each step a thread reads what another one wrote in the step before. "
-                                   "__syncthreads() belongs after the loading and "
-                                   "after each step.",
-                                   "docs/24_reductions.md#seven-steps"};
-static const Mistake DIVERGENT = {"a barrier or shuffle that some threads do not reach",
+#define LESSON "docs/24_reductions.md"
+
+static const Mistake MANY_ATOMICS = {"too many atomic operations",
+                                     "Atomic operations at one address are done one after another. Add up the elements "
+                                     "of a block (or a warp) first, and then add once.",
+                                     LESSON "#atomics"};
+static const Mistake PER_THREAD = {
+    "one atomic operation per thread",
+    "Let the threads of a block, or of a warp, add up their sums first. Then one of them "
+    "adds to *sum.",
+    LESSON "#atomics"};
+static const Mistake BETWEEN_BLOCKS = {
+    "data race between blocks",
+    "Blocks run at the same time and in any order, and here one uses what another writes. Use atomicAdd on a sum that "
+    "is zeroed before the launch, or a second launch, or an atomic counter with __threadfence() on both sides.",
+    LESSON "#one-launch-or-two"};
+static const Mistake BLOCK_ORDER = {"dependence on the block order",
+                                    "The sum is another one if the blocks run in another order. No block may rely on "
+                                    "what another one does in the same launch.",
+                                    LESSON "#one-launch-or-two"};
+static const Mistake SINGLE_BLOCK = {"single block",
+                                     "A block runs on one multiprocessor, and the others are idle. Spread the elements "
+                                     "over many blocks, and then add the blocks' sums.",
+                                     LESSON "#seven-steps"};
+static const Mistake SERIAL = {"serial kernel",
+                               "One thread adds up most of the elements. Let the threads of many blocks add in "
+                               "parallel.",
+                               LESSON "#seven-steps"};
+static const Mistake NO_BARRIER = {"missing barrier",
+                                   "A thread reads a sum that another one writes in the same or in the previous step. "
+                                   "Put a __syncthreads() after the loads and after each step.",
+                                   LESSON "#seven-steps"};
+static const Mistake DIVERGENT = {"divergent barrier",
                                   "Every thread of the block must reach a barrier, and every lane of its mask a "
-                                  "shuffle. Threads beyond n must reach them, too, with a 0.",
-                                  "docs/24_reductions.md#masks"};
-static const Mistake BEYOND = {"threads beyond n that bring something",
-                               "In the last block there are more threads than elements. Those have to bring a 0: "
-                               "neither what lies behind x, nor what "
-                               "their place in shared memory held before.",
-                               "docs/24_reductions.md#seven-steps"};
-static const Mistake FIRST_BLOCK = {
-    "the sum of one block", "Each block has a sum, and only one block's arrived. The blocks' sums are to be added.",
-    "docs/24_reductions.md#seven-steps"};
-static const Mistake FIRST_WARPS = {"the sum of one warp of each block",
-                                    "Shuffles reach the 32 lanes of a warp and no further. The warps of a block have "
-                                    "to hand their sums on through shared "
-                                    "memory.",
-                                    "docs/24_reductions.md#shuffles"};
+                                  "shuffle. Threads past the end reach them as well, with a 0.",
+                                  LESSON "#masks"};
+static const Mistake BEYOND = {"missing bounds check",
+                               "The last block has more threads than elements. Threads past the end must not read x; "
+                               "they add a 0.",
+                               LESSON "#seven-steps"};
+static const Mistake STALE = {"uninitialized shared memory",
+                              "Some elements of the shared array were read before they were written. Threads without "
+                              "an element write a 0.",
+                              LESSON "#seven-steps"};
+static const Mistake FIRST_BLOCK = {"only one block's sum",
+                                    "Each block has a sum, and only one of them arrived. Add the sums of all blocks.",
+                                    LESSON "#seven-steps"};
+static const Mistake FIRST_WARPS = {
+    "only one warp's sum",
+    "A shuffle reaches the 32 lanes of its warp only. Add the sums of the warps through "
+    "shared memory.",
+    LESSON "#shuffles"};
 static const Mistake NOT_ZEROED = {
-    "added to what was there", "*sum holds anything before. It has to be zeroed on the device before blocks add to it.",
-    "docs/24_reductions.md#atomics"};
-static const Mistake PARTIALS = {
-    "partial sums left out",
-    "There were more blocks' sums than the last stage has threads. Its threads need a loop over them, too.",
-    "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake ROOM = {
-    "more blocks than partial has room for",
-    "partial has room for 1024 sums. With a grid-stride loop 1024 blocks are enough for any n.",
-    "docs/24_reductions.md#one-launch-or-two"};
+    "sum not zeroed", "Before the call *sum holds any value. Zero it on the device before blocks add to it.",
+    LESSON "#atomics"};
+static const Mistake UNINITIALIZED = {"uninitialized read",
+                                      "A kernel reads an element that no thread has written. Add only as many partial "
+                                      "sums as there were blocks.",
+                                      LESSON "#one-launch-or-two"};
+static const Mistake PARTIALS = {"partial sums left out",
+                                 "There are more partial sums than threads in the last launch. Its threads need a loop "
+                                 "as well.",
+                                 LESSON "#one-launch-or-two"};
+static const Mistake OVERFLOW = {"scratch buffer overflow",
+                                 "partial has 1024 elements. With a grid-stride loop 1024 blocks are enough for any n.",
+                                 LESSON "#one-launch-or-two"};
 static const Mistake ON_HOST = {"finished on the host",
-                                "The blocks' sums were copied to the host and added there, which makes the host wait. "
-                                "A second launch adds them where "
-                                "they are.",
-                                "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake LAUNCHES = {"a launch for every piece",
-                                 "Two launches do: one over x and one over the blocks' sums.",
-                                 "docs/24_reductions.md#one-launch-or-two"};
+                                "The sums were copied to the host and added there, and the host had to wait. Add them "
+                                "in a second launch.",
+                                LESSON "#one-launch-or-two"};
 static const Mistake EMPTY_GRID = {
-    "a grid of no blocks", "For n = 0 a grid of n / threads blocks is an invalid configuration; the sum is 0 still.",
-    "docs/24_reductions.md#seven-steps"};
+    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing, and write the sum 0.",
+    LESSON "#seven-steps"};
+static const Mistake NOT_RESET = {"counter not reset",
+                                  "A __device__ counter keeps its value from call to call. Let the last block set it "
+                                  "back to 0, or the host before each launch.",
+                                  LESSON "#one-launch-or-two"};
+static const Mistake TRUNCATED = {"floats truncated to int",
+                                  "An int holds a float on the way, and its fraction is lost. Use float for all sums.",
+                                  LESSON "#seven-steps"};
+static const Mistake MISALIGNED = {"misaligned vector access",
+                                   "A float4 must be 16-byte aligned, and x is 4-byte aligned only. Add the first "
+                                   "elements one by one, up to an aligned address.",
+                                   "docs/22_global_memory.md#float4"};
+static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
+                                     "An index is outside of the shared array. Compare its size with the number of "
+                                     "threads of a block.",
+                                     LESSON "#seven-steps"};
 
-static const Mistake ZEROED_INSIDE = {"zeroed while others add",
-                                      "A block sets *sum to 0 in the kernel that adds to it. Blocks begin in any "
-                                      "order: what others had added by then is lost. Zero it "
-                                      "before the launch, by cudaMemsetAsync or another kernel.",
-                                      "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake LAST_BY_NUMBER = {"the block with the last number taken for the last to finish",
-                                       "Blocks run and end in any order. A block that needs the others' sums has to "
-                                       "know that they are there: by a second launch, or "
-                                       "by a counter that each block raises with an atomic operation.",
-                                       "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake FIRST_CALL = {
-    "a sum at the first call only",
-    "What counts the blocks that are done keeps its number from call to call. The last block has to set it back to 0, "
-    "or the host before each launch.",
-    "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake ONE_THREAD = {
-    "one thread adds up everything",
-    "A single thread goes through all the numbers, one after the other. Let the threads of a block "
-    "halve them together.",
-    "docs/24_reductions.md#seven-steps"};
-
-enum { BEHIND = 1024 }; // elements that follow and do not belong
+enum { FOLLOWING = 1024 }; // elements past the end of x
 
 // Odd numbers of quarters, so that no value is whole, and sums are exact in any order: of up to 400000 of them, and of 2^20 where
-// `most` is 3. `before` of them come before x: up to 3, so that x does not begin where a vector may.
+// `most` is 3. `before` of them come before x: up to 3, so that x is not aligned for vectors.
 static Array *draw_up_to(Case *c, int64_t before, int64_t n, int most) {
-  Array *whole = draw_array(c, FY_INT32, shape(before + n + BEHIND), 0, most), *x = array_cast(c, whole, FY_FLOAT32);
+  Array *whole = draw_array(c, FY_INT32, shape(before + n + FOLLOWING), 0, most), *x = array_cast(c, whole, FY_FLOAT32);
   for (int64_t i = 0; i < x->count; i++)
     x->f32[i] = (float)(2 * whole->i32[i] + 1) / 4;
   return x;
@@ -130,13 +122,17 @@ static void ask_within(Case *c, int64_t n) {
 static void ask_whole(Case *c) {
   ask(c, 8192);
 }
+// Enough for a fixed grid to have work.
+static void ask_many(Case *c) {
+  ask_within(c, draw_odd(c, 39001, 40999));
+}
 static void ask_odd(Case *c) {
   ask_within(c, draw_odd(c, 4097, 5999));
 }
 static void ask_small(Case *c) {
   ask(c, draw_odd(c, 33, 99));
 }
-// What follows is no number that 0 takes away.
+// The elements past the end are infinite: a product with 0 does not remove them.
 static void ask_less_than_a_warp(Case *c) {
   const int64_t n = draw_odd(c, 3, 29);
   Array *x = draw(c, 0, n);
@@ -147,7 +143,7 @@ static void ask_less_than_a_warp(Case *c) {
 static void ask_one(Case *c) {
   ask(c, 1);
 }
-// Just more than what is one block's.
+// Just more than one block can have.
 static void ask_two_blocks(Case *c) {
   ask_within(c, draw_odd(c, 1101, 1999));
 }
@@ -158,10 +154,10 @@ static void ask_largest(Case *c) {
   const int64_t n = draw_odd(c, 1000001, (1 << 20) - 1);
   give(c, draw_up_to(c, 1, n, 3), 1, n);
 }
-// A call for BEHIND elements more comes before, with the same memory.
+// After a call for FOLLOWING more elements, with the same memory.
 static void ask_twice(Case *c) {
   ask(c, draw_odd(c, 4097, 5999));
-  give_number(c, "before", (double)(given_number(c, "n") + BEHIND));
+  give_number(c, "before", (double)(given_number(c, "n") + FOLLOWING));
 }
 static void ask_none(Case *c) {
   ask(c, 0);
@@ -170,7 +166,7 @@ static void ask_none(Case *c) {
 static int64_t size_of(const Case *c) {
   return (int64_t)given_number(c, "n");
 }
-// How far one may go from where x begins: what follows its elements is there, too.
+// Elements from the beginning of x to the end of the memory that it is a part of.
 static int64_t end_of(const Case *c) {
   return given(c, "x")->count - (int64_t)given_number(c, "elements before x");
 }
@@ -193,24 +189,24 @@ static double right(const Case *c) {
 
 static void suspect_value(Case *c, double wrong, const Mistake *mistake) {
   const Array *sum = got(c, "sum");
-  // Infinite is also what shared memory holds before it is written.
+  // Shared memory is infinite before it is written.
   suspect_that(c, sum && sum->count == 1 && isfinite(wrong) && sum->f32[0] == (float)wrong && wrong != right(c),
                mistake);
 }
 
-// What comes out of known mistakes with blocks of `threads` threads.
+// The sums of known mistakes, with blocks of `threads` threads.
 static void suspect_values(Case *c, int64_t threads) {
   int64_t n = size_of(c);
   suspect_value(c, sum_of(c, 0, (n + threads - 1) / threads * threads, 1, 1), &BEYOND);
   suspect_value(c, sum_of(c, 0, n < threads ? n : threads, 1, 1), &FIRST_BLOCK);
   const int64_t last = (n - 1) / threads * threads;
-  if (n - last >= 32) // few numbers add up to what comes out of other mistakes, too
+  if (n - last >= 32) // the sum of a few may be that of other mistakes
     suspect_value(c, sum_of(c, last, n, 1, 1), &FIRST_BLOCK);
   suspect_value(c, sum_of(c, 0, n, threads, 32), &FIRST_WARPS);
   suspect_value(c, sum_of(c, 0, threads * threads, 1, 1), &PARTIALS);
 }
 
-// The sums of no more blocks than the second launch has threads, which share the elements by a grid's strides or in pieces.
+// The sums of no more blocks than the second launch has threads, which share the elements by a grid-stride loop or in chunks.
 static void suspect_partials(Case *c) {
   const int64_t *first = launch_shape(c, 0), *second = launch_shape(c, 1);
   if (!first || !second || second[0] * second[3] >= first[0])
@@ -220,22 +216,15 @@ static void suspect_partials(Case *c) {
   suspect_value(c, sum_of(c, 0, taken * ((n + blocks - 1) / blocks), 1, 1), &PARTIALS);
 }
 
-static void suspect_whole_numbers(Case *c) {
+static void suspect_truncation(Case *c) {
   const Array *sum = got(c, "sum");
   double each = 0;
   for (int64_t i = 0; i < size_of(c); i++)
     each += floor(x_of(c)[i]);
-  suspect_value(c, each, &ADDED_WHOLE);
-  suspect_value(c, floor(right(c)), &ADDED_WHOLE);
+  suspect_value(c, each, &TRUNCATED);
+  suspect_value(c, floor(right(c)), &TRUNCATED);
   bool is_whole = sum && sum->count == 1 && sum->f32[0] == floorf(sum->f32[0]);
-  suspect_that(c, is_whole && sum->f32[0] > each && sum->f32[0] < right(c), &ADDED_WHOLE);
-}
-
-static bool counted(const Case *c) {
-  return !isnan(got_number(c, "atomics"));
-}
-static int64_t number(const Case *c, const char *name) {
-  return got_count(c, name);
+  suspect_that(c, is_whole && sum->f32[0] > each && sum->f32[0] < right(c), &TRUNCATED);
 }
 
 static bool broken_guard(const Case *c, const char *name) {
@@ -243,79 +232,60 @@ static bool broken_guard(const Case *c, const char *name) {
   return a && a->flags & ARRAY_GUARD_BROKEN;
 }
 
-// The result was right in the passes before this one.
+// The result was right in the schedules before this one.
 static void suspect_order(Case *c) {
-  bool one_launch = counts(c)->launches == 1, atomics = counted(c) && number(c, "atomics") > 0;
   CaseSchedule schedule = case_schedule(c);
   suspect_that(c, schedule == SCHEDULE_THREADS_DOWN || schedule == SCHEDULE_WITHIN_BLOCKS, &NO_BARRIER);
-  suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN && atomics, &ZEROED_INSIDE);
-  suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN && one_launch, &LAST_BY_NUMBER);
-  suspect_that(c, schedule == SCHEDULE_BETWEEN_BLOCKS && atomics && one_launch && number(c, "fences") == 0, &NO_FENCE);
-  suspect_that(c, schedule == SCHEDULE_BETWEEN_BLOCKS && counted(c) && !atomics, &UNPROTECTED);
+  suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN, &BLOCK_ORDER);
+  suspect_that(c, schedule == SCHEDULE_BETWEEN_BLOCKS, &BETWEEN_BLOCKS);
 }
 
-// One after the loading, and one after each step, in each launch.
-static int64_t barriers_of_a_tree(const Case *c) {
-  int64_t barriers = 0;
-  for (int i = 0; launch_shape(c, i); i++)
-    for (int64_t threads = launch_shape(c, i)[3]; threads > 1; threads /= 2)
-      barriers++;
-  for (int i = 0; launch_shape(c, i); i++)
-    barriers += launch_shape(c, i)[3] > 1;
-  return barriers;
+static void suspect_faults_first(Case *c) {
+  suspect_error(c, "divergent", &DIVERGENT);
+  suspect_error(c, "deadlock: a warp function", &DIVERGENT);
+  suspect_finding(c, "divergent", &DIVERGENT);
+  suspect_sure(c, broken_guard(c, "partial"), &OVERFLOW);
+  suspect_error(c, "it writes partial[", &OVERFLOW);
+  suspect_error(c, "is not a multiple of ", &MISALIGNED);
+  suspect_finding(c, "misaligned", &MISALIGNED);
+  suspect_error(c, "outside of the shared array", &SHARED_INDEX);
+  suspect_finding(c, "bounds-array", &SHARED_INDEX);
+  suspect_finding(c, "bounds-dynamic", &SHARED_INDEX);
+  suspect_faults(c);
+}
+
+static void suspect_findings(Case *c) {
+  const bool atomics = case_inspected(c) && inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}) > 0;
+  suspect_finding(c, "bounds", &BEYOND);
+  suspect_finding(c, "uninitialised-shared", &STALE);
+  suspect_finding(c, "uninitialised-global", atomics ? &NOT_ZEROED : &UNINITIALIZED);
+  suspect_finding(c, "race-grid", &BETWEEN_BLOCKS);
+  suspect_finding(c, "race-block", &NO_BARRIER);
+  suspect_finding(c, "race-warp", &NO_BARRIER);
 }
 
 static void suspect_mistakes(Case *c) {
   const Array *sum = got(c, "sum"), *x = given(c, "x");
   bool nan_sum = sum && sum->count == 1 && isnan(sum->f32[0]);
-  suspect_error(c, "divergent", &DIVERGENT);
-  suspect_error(c, "deadlock: a warp function", &DIVERGENT);
-  suspect_that(c, broken_guard(c, "partial"), &ROOM);
-  suspect_error(c, "it writes partial[", &ROOM);
-  suspect_faults(c);
-  suspect_that(c, refused_empty_grid(c), &EMPTY_GRID);
+  suspect_faults_first(c);
+  suspect_sure(c, refused_empty_grid(c), &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && size_of(c) > 0, &NO_KERNEL);
+  suspect_findings(c);
   if (case_schedule(c) != SCHEDULE_IN_ORDER && !*got_error(c)) {
     suspect_order(c);
     return;
   }
-  suspect_that(c, counted(c) && nan_sum && number(c, "atomics") > 0 && counts(c)->operations == counts(c)->launches,
-               &NOT_ZEROED);
-  if (size_of(c) > 400000) // the sums that mistakes make are looked for in fewer elements
+  if (size_of(c) > 400000) // the sums of known mistakes are computed for fewer elements
     return;
-  suspect_whole_numbers(c);
+  suspect_truncation(c);
   if (strcmp(case_test(c), "the second call") == 0) {
-    suspect_value(c, sum_of(c, 0, size_of(c) + BEHIND, 1, 1), &FIRST_CALL);
-    suspect_value(c, sum_of(c, 0, size_of(c) + BEHIND, 1, 1) + right(c), &NOT_ZEROED);
+    suspect_value(c, sum_of(c, 0, size_of(c) + FOLLOWING, 1, 1), &NOT_RESET);
+    suspect_value(c, sum_of(c, 0, size_of(c) + FOLLOWING, 1, 1) + right(c), &NOT_ZEROED);
   }
   suspect_that(c, nan_sum && isinf(x->f32[x->count - 1]) && !array_is_filling(sum, 0), &BEYOND);
   for (int64_t threads = 64; threads <= 1024; threads *= 2)
     suspect_values(c, threads);
   suspect_partials(c);
-  bool few =
-      counted(c) && !*got_error(c) && number(c, "shuffles") == 0 && number(c, "barriers") < barriers_of_a_tree(c);
-  bool wrong = sum && sum->count == 1 && sum->f32[0] != (float)right(c);
-  suspect_that(c, wrong && few && number(c, "atomics") < size_of(c) && size_of(c) > 1024, &NO_BARRIER);
-}
-
-static bool one_thread(const int64_t *s) {
-  return s && s[0] * s[1] * s[2] * s[3] * s[4] * s[5] == 1;
-}
-
-// How the sum came together; n is large enough for several blocks. The launches: the last, if there are several, and the largest.
-static void expect_cooperation(Case *c) {
-  int64_t n = size_of(c), launches = counts(c)->launches, most_blocks = 0;
-  for (int i = 0; launch_shape(c, i); i++) {
-    const int64_t *s = launch_shape(c, i);
-    most_blocks = s[0] * s[1] * s[2] > most_blocks ? s[0] * s[1] * s[2] : most_blocks;
-  }
-  bool together = number(c, "barriers") > 0 || number(c, "shuffles") > 0;
-  expect_at_most(c, "atomic operations", number(c, "atomics"), n / 32 + 32,
-                 number(c, "atomics") >= n ? &ATOMIC_EACH : &MANY_ATOMICS);
-  expect_that(c, !one_thread(launch_shape(c, (int)launches - 1)), &ONE_THREAD,
-              "a launch of one thread adds numbers up");
-  expect_that(c, together, &NOT_TOGETHER, "there were no barriers and no shuffles");
-  expect_that(c, most_blocks > 1, &ONE_BLOCK, "no launch has more than one block, for %lld elements", (long long)n);
 }
 
 static bool judge_sum(Case *c) {
@@ -325,63 +295,60 @@ static bool judge_sum(Case *c) {
   if (!expect_array(c, "sum", want, 0))
     return false;
   bool held = size_of(c) == 0 || expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
-  held &= expect_that(c, !broken_guard(c, "partial"), &ROOM, "memory behind partial was written");
+  held &= expect_that(c, !broken_guard(c, "partial"), &OVERFLOW, "memory past the end of partial was written");
   held &= expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
-  return held & expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
+  return held && expect_no_finding(c);
 }
 
 static void judge(Case *c) {
-  if (judge_sum(c) && counted(c) && size_of(c) > 1024)
-    expect_cooperation(c);
+  judge_sum(c);
 }
 
-// With threads that see each other's accesses: a mistake that both orders of the threads hide is found here.
-static void judge_inspected(Case *c) {
-  bool tree = counted(c) && number(c, "barriers") > 0;
-  if (tree) {
-    suspect_finding(c, "race-block", &NO_BARRIER);
-    suspect_finding(c, "race-warp", &NO_BARRIER);
+static void judge_sharing(Case *c) {
+  const int64_t n = size_of(c);
+  int64_t most_blocks = 0;
+  if (!judge_sum(c) || !expect_global_atomics(c, n / 8, &MANY_ATOMICS))
+    return;
+  for (int i = 0; launch_shape(c, i); i++) {
+    const int64_t *s = launch_shape(c, i);
+    most_blocks = s[0] * s[1] * s[2] > most_blocks ? s[0] * s[1] * s[2] : most_blocks;
   }
-  // An atomic operation for each block and a race between blocks nevertheless: the flag of "the last block adds up".
-  bool flag = counted(c) && number(c, "atomics") > 0 && counts(c)->launches == 1;
-  if (flag)
-    suspect_finding(c, "race-grid", &NO_FENCE);
-  suspect_finding(c, "divergent", &DIVERGENT);
-  if (counted(c) && number(c, "atomics") > 0)
-    suspect_finding(c, "uninitialised-global", &NOT_ZEROED);
-  suspect_finding(c, "uninitialised-shared", &BEYOND);
-  suspect_finding(c, "bounds", &BEYOND);
-  if (judge_sum(c))
-    expect_no_finding(c);
+  expect_inspected(c, ACTIVE_LANES, (Where){.in_all = true}, 0.2, &SERIAL);
+  expect_that(c, most_blocks != 1, &SINGLE_BLOCK, "no launch has more than one block, for %lld elements", (long long)n);
+  expect_global_atomics(c, n / 64 + 64, &PER_THREAD);
 }
 
 EXERCISE = {
     .id = "24_1_sum_reduction",
     .title = "Sum reduction",
-    .after_pass = "A block adds up in shared memory, in halves with a barrier between, and leaves one number.",
+    .after_pass = "A tree reduction adds n numbers in log2(n) parallel steps, with a barrier between the steps.",
     .kind = "kernel",
     .chapter = 24,
     .level = LEVEL_MEDIUM,
     .minutes = 35,
     .essential = true,
-    .lesson = "docs/24_reductions.md#seven-steps",
+    .lesson = LESSON "#seven-steps",
+    .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}},
+              {"at most n / 64 + 64 atomic operations on global memory", {&PER_THREAD}}},
     .hints =
-        {"Each thread first adds up the elements it meets in a grid-stride loop: in a register, 0 when it meets none.",
-         "Then for (int half = THREADS / 2; half > 0; half /= 2): the first `half` threads add what lies `half` "
-         "further "
-         "on, and all threads of the block meet at __syncthreads().",
-         "Thread 0 writes sums[blockIdx.x]. A second launch of one block sums those with the same kernel.",
-         "n = 0 needs no case of its own when the second launch is always there: it sums 0 partial sums."},
+        {"Each thread adds up its elements in a grid-stride loop, in a register that begins with 0. So threads "
+         "without elements have a 0.",
+         "Write these sums to a shared array. Then, for half = THREADS / 2, ..., 2, 1: the first `half` threads add "
+         "the element that is `half` further on, and all threads of the block reach a __syncthreads().",
+         "Thread 0 writes the block's sum to sums[blockIdx.x]. A second launch of one block adds up these sums with "
+         "the same kernel.",
+         "n = 0 needs no case of its own if the second launch is always done: it adds up 0 partial sums."},
     .functions = {"sum_on_device"},
-    .tests = {{.name = "whole blocks", .ask = ask_whole, .judge = judge},
-              {.name = "odd", .ask = ask_odd, .judge = judge},
-              {.name = "less than a block", .ask = ask_small, .judge = judge},
-              {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
+    .tests = {{.name = "whole blocks", .inspect = true, .ask = ask_whole, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "less than a warp", .ask = ask_less_than_a_warp, .judge = judge},
+              {.name = "less than a block", .ask = ask_small, .judge = judge},
+              {.name = "odd", .inspect = true, .ask = ask_odd, .judge = judge},
+              {.name = "odd: order of threads and blocks", .ask = ask_odd, .judge = judge},
               {.name = "enough for two blocks", .ask = ask_two_blocks, .judge = judge},
+              {.name = "40,000: atomics and sharing", .inspect = true, .ask = ask_many, .judge = judge_sharing},
               {.name = "large and odd", .ask = ask_large, .judge = judge, .schedules = 1},
               {.name = "a million", .ask = ask_largest, .judge = judge, .schedules = 1},
               {.name = "no elements", .ask = ask_none, .judge = judge},
-              {.name = "the second call", .ask = ask_twice, .judge = judge},
-              {.name = "what its threads share", .inspect = true, .ask = ask_odd, .judge = judge_inspected}},
+              {.name = "the second call", .ask = ask_twice, .judge = judge}},
 };

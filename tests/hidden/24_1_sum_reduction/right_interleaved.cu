@@ -17,7 +17,6 @@ __global__ void block_sums(float *sums, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   cudaMemsetAsync(sum, 0, sizeof(float), 0);
   int blocks = (n + THREADS - 1) / THREADS;
   if (blocks > 0)

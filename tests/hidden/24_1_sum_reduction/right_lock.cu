@@ -26,7 +26,6 @@ __global__ void add_up(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   cudaMemsetAsync(sum, 0, sizeof *sum, 0);
   add_up<<<16, 64>>>(sum, x, n);
 }

@@ -21,7 +21,6 @@ __global__ void add_up(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   cudaMemset(sum, 0, sizeof(float));
   add_up<<<40, 512>>>(sum, x, n);
 }

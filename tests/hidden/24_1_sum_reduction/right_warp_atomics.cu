@@ -16,7 +16,6 @@ __global__ void add_up(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   zero<<<1, 1>>>(sum);
   if (n > 0)
     add_up<<<(n < 8192 ? 2 : 32), 256>>>(sum, x, n);

@@ -1,4 +1,4 @@
-// mistake: threads beyond n that bring something
+// mistake: missing bounds check
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -7,7 +7,6 @@ __global__ void block_sums(float *sums, const float *x, int n) {
   __shared__ float shared[THREADS];
   int i = blockIdx.x * THREADS + threadIdx.x;
   shared[threadIdx.x] = x[i];
-  (void)n;
   __syncthreads();
   for (int half = THREADS / 2; half > 0; half /= 2) {
     if ((int)threadIdx.x < half)
@@ -19,7 +18,6 @@ __global__ void block_sums(float *sums, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   cudaMemsetAsync(sum, 0, sizeof(float), 0);
   int blocks = (n + THREADS - 1) / THREADS;
   if (blocks > 0)

@@ -1,7 +1,6 @@
-// mistake: a sum at the first call only
+// mistake: counter not reset
 // also: right in the first call alone
 #include <cuda_runtime.h>
-#include <stdio.h>
 
 enum { THREADS = 256, MOST_BLOCKS = 512 };
 

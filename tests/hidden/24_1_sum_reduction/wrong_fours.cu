@@ -1,4 +1,4 @@
-// mistake: a vector where none may begin
+// mistake: misaligned vector access
 // Four elements at a time from where x begins, which is no multiple of 16 bytes.
 #include <cuda_runtime.h>
 

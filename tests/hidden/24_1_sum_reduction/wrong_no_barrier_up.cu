@@ -1,4 +1,4 @@
-// mistake: no barrier between the steps
+// mistake: missing barrier
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

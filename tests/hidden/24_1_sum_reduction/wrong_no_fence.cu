@@ -1,4 +1,4 @@
-// mistake: a flag without a fence before it
+// mistake: data race between blocks
 // The block that finishes last adds the sums of all; its flag may be seen before the sums are.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: a flag without a fence before it
+// mistake: data race between blocks
 #include <cuda_runtime.h>
 
 __device__ unsigned int finished = 0;

@@ -1,9 +1,8 @@
-// mistake: threads beyond n that bring something
+// mistake: missing bounds check
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sum, const float *x, int n) {
   __shared__ float shared[256];
-  (void)n;
   shared[threadIdx.x] = x[blockIdx.x * 256 + threadIdx.x];
   __syncthreads();
   for (int half = 128; half > 0; half /= 2) {
@@ -16,7 +15,6 @@ __global__ void add_up(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   cudaMemsetAsync(sum, 0, sizeof *sum, 0);
   if (n > 0)
     add_up<<<(n + 255) / 256, 256>>>(sum, x, n);

@@ -1,4 +1,4 @@
-// mistake: more blocks than partial has room for
+// mistake: scratch buffer overflow
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

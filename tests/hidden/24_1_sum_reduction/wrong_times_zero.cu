@@ -1,4 +1,4 @@
-// mistake: threads beyond n that bring something
+// mistake: missing bounds check
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, MOST_BLOCKS = 1024 };

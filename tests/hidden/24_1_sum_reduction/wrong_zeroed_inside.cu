@@ -1,4 +1,4 @@
-// mistake: zeroed while others add
+// mistake: dependence on the block order
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sum, const float *x, int n) {
@@ -18,6 +18,5 @@ __global__ void add_up(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   add_up<<<n / 256 + 1, 256>>>(sum, x, n);
 }

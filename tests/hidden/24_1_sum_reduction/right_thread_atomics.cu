@@ -1,4 +1,4 @@
-// mistake: threads that do not work together
+// missing star: one atomic operation per thread
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sum, const float *x, int n) {
@@ -9,7 +9,6 @@ __global__ void add_up(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   int threads = n / 32 < 64 ? 64 : n / 32 / 64 * 64;
   cudaMemsetAsync(sum, 0, sizeof *sum, 0);
   add_up<<<threads / 64, 64>>>(sum, x, n);

@@ -1,4 +1,4 @@
-// mistake: more atomic operations than there is use for
+// A fixed grid: warps without elements add a 0.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, BLOCKS = 64 };
@@ -14,7 +14,6 @@ __global__ void add_warps(float *sum, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *sum, const float *x, float *partial, int n) {
-  (void)partial;
   cudaMemsetAsync(sum, 0, sizeof(float));
   if (n > 0)
     add_warps<<<BLOCKS, THREADS>>>(sum, x, n);
