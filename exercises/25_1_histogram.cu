@@ -1,40 +1,28 @@
-// Exercise 25.1: counting in shared memory                                                (chapter 25, docs/25_scan.md)
+// Exercise 25.1: Histogram                         lesson 25 · medium · 30 min
 //
-// Write the kernel histogram, and histogram_on_device, which launches it:
-//
-//   counts[b] = how many i with x[i] == b        for b = 0 .. bins-1
-//
-//   PyTorch:  torch.bincount(x[(x >= 0) & (x < bins)], minlength=bins)
-//
-// Given, in device memory, at multiples of 16 bytes: x (int, n of them; n may be 0, and is at most 2^20) and counts
-// (unsigned int, `bins` of them, to be written, holding anything before). bins is between 1 and 1024. Some x are below
-// 0 or at least `bins`, as far as an int goes: they are not counted. Many threads add to the same bin, so each addition
-// has to be atomic: counts[b]++ reads, adds and writes, and what another thread adds in between is lost. If every
-// thread adds to `counts` itself they queue at few addresses of global memory. So let each block count in __shared__
-// memory first, and then add its bins to `counts`. Three parts with a barrier between each: bins of the block zeroed,
-// elements counted, bins added to global memory. There may be more bins than threads in a block. A bin may come to have
-// some hundred thousand elements.
-// Counted: launches of kernels (at most 2; cudaMemset is none), copies to the host (none). For n above 100000 and bins
-// above 128 besides: atomic operations on global memory (at most an eighth of n), and blocks (several, in at least one
-// of the launches). How blocks add up their bins is free: by atomicAdd, or by a second launch over rows of bins, or
-// each block has some of the bins for its own.
-//
-// In the library: add_rows in core/op/indexing/index.cu adds to places that many threads may share.
+// Task      Count how often each value from 0 to bins - 1 occurs in an array.
+//           Other values are not counted. If all are in range, this is
+//               torch.bincount(x, minlength=bins)
+// Example   x = 2 0 2 -1 3 9, bins = 4   ->   counts = 1 0 2 1
+// Write     the kernel histogram, and histogram_on_device, which launches it.
+// Inputs    counts    device array of bins unsigned ints, to be written
+//           x         device array of n ints, any values
+//           n         0 to 2^20
+//           bins      1 to 1024
+// Required  - correct for every input, without data races or out-of-bounds
+//             accesses
+//           - no copy to the host
+//           - at most n / 2 atomic operations on global memory (at n = 20,000
+//             and bins < 20)
+// Stars     ** at most n / 2 atomic operations on global memory also if there
+//           are 600 bins (at n = 40,000)
+//           *** several blocks share x
 #include <cuda_runtime.h>
-#include <stdio.h>
 
-enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 8 };
+enum { MAX_BINS = 1024, THREADS = 256, MAX_BLOCKS = 8 };
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
-  (void)counts;
-  (void)x;
-  (void)n;
-  (void)bins;
 }
 
 extern "C" void histogram_on_device(unsigned int *counts, const int *x, int n, int bins) {
-  (void)counts;
-  (void)x;
-  (void)n;
-  (void)bins;
 }

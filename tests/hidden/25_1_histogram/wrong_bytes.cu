@@ -1,4 +1,4 @@
-// mistake: bins bytes zeroed
+// mistake: bytes and elements mixed up
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

@@ -1,4 +1,4 @@
-// mistake: outsiders counted
+// mistake: out-of-range values counted
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: counts of too few bits
+// mistake: 16-bit overflow
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256, MOST_BLOCKS = 16 };

@@ -1,4 +1,4 @@
-// mistake: elements left out
+// mistake: missing loop over the elements
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

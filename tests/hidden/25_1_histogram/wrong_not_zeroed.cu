@@ -1,4 +1,4 @@
-// mistake: counted on from what was there
+// mistake: counts not zeroed
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256 };

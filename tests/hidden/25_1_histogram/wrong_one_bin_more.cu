@@ -1,4 +1,4 @@
-// mistake: outside of a shared array
+// mistake: uninitialized shared memory
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

@@ -1,4 +1,4 @@
-// mistake: memory read past the end
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

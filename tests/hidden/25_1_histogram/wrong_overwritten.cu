@@ -1,4 +1,4 @@
-// mistake: only one block's counts
+// mistake: data race between blocks
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: additions that are not atomic
+// mistake: non-atomic update
 #include <cuda_runtime.h>
 
 enum { MOST_BINS = 1024, THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: additions that are not atomic
+// mistake: non-atomic update
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

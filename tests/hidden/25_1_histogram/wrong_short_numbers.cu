@@ -1,5 +1,4 @@
-// mistake: outsiders counted
-// also: few elements for each block
+// mistake: out-of-range values counted
 // A bin's number is kept in 16 bits, before it is compared.
 #include <cuda_runtime.h>
 

@@ -1,5 +1,4 @@
-// mistake: counts of too few bits
-// also: one block for everything
+// mistake: 16-bit overflow
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

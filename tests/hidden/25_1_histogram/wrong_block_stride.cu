@@ -1,4 +1,4 @@
-// mistake: one block for everything
+// mistake: block stride instead of grid stride
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
@@ -6,14 +6,17 @@ __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
   for (int b = threadIdx.x; b < bins; b += blockDim.x)
     of_block[b] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x)
     if (x[i] >= 0 && x[i] < bins)
       atomicAdd(&of_block[x[i]], 1u);
   __syncthreads();
   for (int b = threadIdx.x; b < bins; b += blockDim.x)
-    counts[b] = of_block[b];
+    if (of_block[b] > 0)
+      atomicAdd(&counts[b], of_block[b]);
 }
 
 extern "C" void histogram_on_device(unsigned int *counts, const int *x, int n, int bins) {
-  histogram<<<1, 1024>>>(counts, x, n, bins);
+  cudaMemsetAsync(counts, 0, bins * sizeof *counts, 0);
+  if (n > 0)
+    histogram<<<8, 256>>>(counts, x, n, bins);
 }

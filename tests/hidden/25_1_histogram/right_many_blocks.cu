@@ -1,4 +1,4 @@
-// mistake: few elements for each block
+// missing star: few elements per block
 #include <cuda_runtime.h>
 
 __global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {

@@ -1,0 +1,19 @@
+// missing star: single block
+#include <cuda_runtime.h>
+
+__global__ void histogram(unsigned int *counts, const int *x, int n, int bins) {
+  __shared__ unsigned int of_block[1024];
+  for (int b = threadIdx.x; b < bins; b += blockDim.x)
+    of_block[b] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    if (x[i] >= 0 && x[i] < bins)
+      atomicAdd(&of_block[x[i]], 1u);
+  __syncthreads();
+  for (int b = threadIdx.x; b < bins; b += blockDim.x)
+    counts[b] = of_block[b];
+}
+
+extern "C" void histogram_on_device(unsigned int *counts, const int *x, int n, int bins) {
+  histogram<<<1, 1024>>>(counts, x, n, bins);
+}
