@@ -1,25 +1,23 @@
-// Exercise 24.2: the largest of each row, and where it is                        (chapter 24, docs/24_reductions.md)
+// Exercise 24.2: Row maximum and argmax            lesson 24 · medium · 45 min
 //
-// Write the kernel row_maximum, and row_maximum_on_device, which launches it:
-//
-//   best[r] = the largest of x[r][0 .. columns-1]        at[r] = the first column that has it        r = 0 .. rows-1
-//
-//   PyTorch:  best, at = torch.max(x, dim=1)
-//
-// Given, in device memory: x (float32, rows x columns, row after row, from a multiple of 16 bytes on), best (float32)
-// and at (int), to be written. There are 0 to 2^13 rows and 1 to 2^17 columns, and x has less than 2^31 bytes. All are
-// finite; there are numbers below 0, as far as a float goes (-FLT_MAX), very small ones, and equal ones; -0 equals 0,
-// and nothing else is equal that differs.
-// Let a warp take a row: its lanes read neighbouring columns, each keeps the largest that it meets and its column, and
-// then the lanes put theirs together by shuffles: the number and its column travel side by side. Of two equal numbers
-// the one in the lower column wins, at every step: then the result does not depend on who meets whom. A row may be
-// shorter than a warp, and the last block may have more warps than there are rows left. Even then all lanes of a
-// shuffle's mask must execute it: the value from a lane that has returned is undefined.
-// Counted: launches (one; without rows, at most one), and by the inspector atomic operations (none), races and accesses
-// out of bounds; where a row has 128 columns, sectors per request (at most 1.5 times the fewest) and in all (at most
-// 2.2 times those of x).
-//
-// In the library: fy_reduce_rows in core/op/reduction/reduce_cuda.cuh has a group of lanes for each row.
+// Task      Find the maximum of each row of a matrix, and the first column that
+//           has it. Let the lanes of a warp share a row.
+//               best, at = torch.max(x, dim=1)
+// Example   x = 3 7 7   ->   best = 7   at = 1
+//               9 2 4               9        0
+// Write     the kernel row_maximum, and row_maximum_on_device.
+// Inputs    best      device array of rows floats, to be written
+//           at        device array of rows ints, to be written
+//           x         device array of rows x columns floats, row-major, 16-byte
+//                     aligned, all finite; -0 and 0 are equal
+//           rows      0 to 8192
+//           columns   1 to 131,072; x has less than 2^31 bytes
+// Required  - correct for every input, without out-of-bounds accesses, and all
+//             lanes of its mask reach each shuffle
+//           - coalesced loads: at most 1.5 x the ideal sectors per request
+//             (at 128 columns)
+// Stars     ** one launch, and no atomic operation on global memory
+//           *** at most 2.2 x the sectors of x are loaded in all
 #include <cuda_runtime.h>
 #include <math.h>
 
@@ -28,33 +26,28 @@ enum { THREADS = 128, WARP = 32 };
 __global__ void row_maximum(float *best, int *at, const float *x, int rows, int columns) {
   // [answer]
   int row = (blockIdx.x * THREADS + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
-  if (row >= rows) // a whole warp, or none of it
+  if (row >= rows) // the same for all lanes of a warp
     return;
-  float most = -INFINITY;
-  int where = columns;
+  float row_max = -INFINITY;
+  int column = columns;
   for (int k = lane; k < columns; k += WARP)
-    if (x[row * columns + k] > most) {
-      most = x[row * columns + k];
-      where = k;
+    if (x[row * columns + k] > row_max) {
+      row_max = x[row * columns + k];
+      column = k;
     }
-  for (int apart = WARP / 2; apart > 0; apart /= 2) {
-    float other = __shfl_down_sync(0xffffffffu, most, apart);
-    int there = __shfl_down_sync(0xffffffffu, where, apart);
-    if (other > most || (other == most && there < where)) {
-      most = other;
-      where = there;
+  for (int distance = WARP / 2; distance > 0; distance /= 2) {
+    float other_max = __shfl_down_sync(0xffffffffu, row_max, distance);
+    int other_column = __shfl_down_sync(0xffffffffu, column, distance);
+    if (other_max > row_max || (other_max == row_max && other_column < column)) {
+      row_max = other_max;
+      column = other_column;
     }
   }
   if (lane == 0) {
-    best[row] = most;
-    at[row] = where;
+    best[row] = row_max;
+    at[row] = column;
   }
   // [stub]
-  //| (void)best;
-  //| (void)at;
-  //| (void)x;
-  //| (void)rows;
-  //| (void)columns;
   // [end]
 }
 
@@ -64,10 +57,5 @@ extern "C" void row_maximum_on_device(float *best, int *at, const float *x, int 
   if (blocks > 0)
     row_maximum<<<blocks, THREADS>>>(best, at, x, rows, columns);
   // [stub]
-  //| (void)best;
-  //| (void)at;
-  //| (void)x;
-  //| (void)rows;
-  //| (void)columns;
   // [end]
 }

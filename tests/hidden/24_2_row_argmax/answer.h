@@ -1,10 +1,10 @@
-// What an answer to exercise 24.2 defines. On simulated devices the driver notes the lanes that come to each shuffle.
+// What an answer to exercise 24.2 defines. On simulated devices the driver counts the shuffles that lanes of their mask do not reach.
 #include <cuda_runtime.h>
 
 extern "C" void row_maximum_on_device(float *best, int *at, const float *x, int rows, int columns);
 
 #ifdef FERRY_SIM
-extern "C" void note_lanes(unsigned int mask, unsigned int come);
+extern "C" void note_lanes(unsigned int mask, unsigned int present);
 
 static __device__ inline unsigned int noted(unsigned int mask) {
   note_lanes(mask, __ballot_sync(mask, 1));

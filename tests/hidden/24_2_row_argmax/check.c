@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exercise 24.2: the maximum of each row and its first column, a warp for each. The numbers are few different ones, so that most
-// rows have their largest several times.
+// Exercise 24.2: the maximum of each row and its first column, with a warp per row. There are few different values, so that most
+// rows have their maximum several times.
 #include "exercise.h"
 #include <float.h>
 #include <math.h>
@@ -8,72 +8,66 @@
 
 #define LESSON "docs/24_reductions.md"
 
-static const Mistake BITS = {"columns counted in 16 bits",
-                             "A row may have more columns than a short holds: their numbers are ints.",
+static const Mistake BITS = {"16-bit overflow", "A row may have more columns than a short can count: use an int.",
                              "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake LAST_OF_EQUALS = {"the wrong one of equals",
-                                       "The largest number is right, its column is not the first: of two equal numbers "
-                                       "the one in the lower column has to win, where "
-                                       "a lane meets them as well as where lanes put theirs together.",
-                                       LESSON "#shuffles"};
+static const Mistake WRONG_TIE = {
+    "tie broken wrongly",
+    "The maximum is right, its column is not the first. Of two equal values the one in the "
+    "lower column wins, both within a lane and between lanes.",
+    LESSON "#shuffles"};
 static const Mistake ZERO = {
-    "zero taken for the smallest number",
-    "A lane that has met no element yet holds -INFINITY, not 0: all numbers of a row may be below 0.", LESSON "#masks"};
-static const Mistake SMALLEST = {
-    "a number taken for the smallest",
-    "All numbers of a row may be below -1e30. A lane that has met no number yet holds -INFINITY.", LESSON "#masks"};
+    "maximum initialized with 0",
+    "All values of a row may be below 0. Begin with -INFINITY, also in lanes without an element.", LESSON "#masks"};
+static const Mistake SMALLEST = {"wrong initial maximum",
+                                 "A row may consist of values below your initial one, or equal to it. Begin with "
+                                 "-INFINITY.",
+                                 LESSON "#masks"};
 static const Mistake FIRST_LANES = {
-    "only the first 32 columns",
-    "Each lane took one element. A row may be longer than a warp: a lane goes on in steps of 32.", LESSON "#shuffles"};
+    "missing loop over the columns",
+    "Each lane took one element. A row may be longer than a warp: let each lane loop in steps of 32.",
+    LESSON "#shuffles"};
 static const Mistake ONE_LANE = {
-    "what one lane met",
-    "Lane 0 wrote the largest of its own columns. The other lanes have met numbers, too: they are put "
-    "together by shuffles.",
+    "missing warp reduction",
+    "Lane 0 wrote the maximum of its own columns. Combine the maxima of all lanes by shuffles.", LESSON "#shuffles"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "The lanes of a request read elements that are far apart. Let the lanes of a warp share a row, and neighboring "
+    "lanes read neighboring columns.",
     LESSON "#shuffles"};
-static const Mistake BESIDE = {
-    "neighbouring lanes far apart",
-    "A warp's request touched many more sectors than its bytes need: its lanes read from different rows, or each from "
-    "a piece of its own. Let the lanes of a warp share a row, and neighbours read neighbours.",
+static const Mistake FLAT_INDEX = {"flat index instead of column",
+                                   "at[r] is a column, from 0 to columns - 1. Do not add r * columns.",
+                                   LESSON "#shuffles"};
+static const Mistake TOO_SMALL = {
+    "grid too small",
+    "The last rows have no warp. Round the number of blocks up, and if you limit it, loop over the rows.",
     LESSON "#shuffles"};
-static const Mistake IN_ALL = {"the column counted from the beginning of x", "`at` is a column: 0 .. columns-1.",
-                               LESSON "#shuffles"};
-static const Mistake ROUNDED_DOWN = {
-    "rows left out",
-    "The last rows had no warp: the number of blocks was rounded down, or has a limit and nobody goes on behind it.",
-    LESSON "#shuffles"};
-static const Mistake BEYOND = {
-    "rows beyond the last",
-    "The last block has more warps than there are rows left. A warp without a row has nothing to read "
-    "and nothing to write.",
-    LESSON "#masks"};
-static const Mistake EMPTY_GRID = {"a grid of no blocks",
-                                   "For no rows a grid of no blocks is an invalid configuration.", LESSON "#shuffles"};
-static const Mistake ATOMICS = {"atomic operations", "A row is one warp's business: nobody else writes its result.",
-                                LESSON "#atomics"};
-static const Mistake SEVERAL = {"more than one launch", "One launch finds both, for all rows.",
-                                "docs/24_reductions.md#one-launch-or-two"};
-
-static const Mistake LANES_MISSING = {"lanes that do not come to a shuffle",
-                                      "A lane of the mask had returned or gone round the shuffle, and what others get "
-                                      "from it is undefined. A lane without "
-                                      "a number brings -INFINITY.",
+static const Mistake OUTSIDE = {"out-of-bounds access",
+                                "Compare the row with rows and the column with columns before you read or write. The "
+                                "last block may have more warps "
+                                "than there are rows left, and a row may be shorter than a warp.",
+                                LESSON "#masks"};
+static const Mistake EMPTY_GRID = {
+    "empty grid", "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#shuffles"};
+static const Mistake ATOMICS = {"atomic operations",
+                                "If one warp has the whole row, no other thread writes its result.", LESSON "#atomics"};
+static const Mistake SEVERAL = {"several launches", "One launch is enough for all rows and both results.",
+                                LESSON "#one-launch-or-two"};
+static const Mistake LANES_MISSING = {"shuffle with missing lanes",
+                                      "A lane of the mask has returned or did not reach the shuffle, and its value is "
+                                      "undefined. Let lanes without an element take part with -INFINITY.",
                                       LESSON "#masks"};
-static const Mistake ZEROS_DIFFER = {"-0 taken for less than 0",
-                                     "-0 and 0 are equal, although their bits are not: of the two the one in the lower "
-                                     "column has to win.",
+static const Mistake ZEROS_DIFFER = {"sign of zero compared",
+                                     "-0 and 0 are equal, although their bits are not. Of the two the one in the lower "
+                                     "column wins.",
                                      LESSON "#shuffles"};
-static const Mistake LEAST_LEFT_OUT = {
-    "a number taken for none",
-    "-FLT_MAX is a number that a row may consist of. A lane that has met no element yet holds -INFINITY, or knows it.",
-    LESSON "#masks"};
-static const Mistake AGAIN = {
-    "elements read more than once",
-    "Two readings of a row are enough for its largest number and the place of it, and each row has one warp.",
-    "docs/24_reductions.md#shuffles"};
-static const Mistake NEAR_EQUAL = {
-    "what is near taken for equal",
-    "Two numbers may be less than 1e-12 apart, and one of them is the larger all the same: > and == compare them.",
-    LESSON "#shuffles"};
+static const Mistake AGAIN = {"elements loaded again",
+                              "Elements of x are loaded three times or more. Give each row to one warp, which reads it "
+                              "once or twice.",
+                              LESSON "#shuffles"};
+static const Mistake NEAR_EQUAL = {"comparison with a tolerance",
+                                   "Two values may differ by less than 1e-12, and one of them is larger. Compare them "
+                                   "with > and ==.",
+                                   LESSON "#shuffles"};
 
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   Array *x = draw_steps(c, shape(rows, columns), low, high, 0.5); // equal ones among them
@@ -86,7 +80,7 @@ static void ask(Case *c, int64_t rows, int64_t columns, double low, double high)
 static void ask_whole(Case *c) {
   ask(c, 4 * draw_int(c, 4, 9), 128, -9, 9);
 }
-// One row has its largest several times, and a lane has two of them.
+// One row has its maximum several times, and one lane has two of them.
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 21, 49), draw_odd(c, 131, 199), -9, 9);
   const int64_t columns = (int64_t)given_number(c, "columns");
@@ -109,7 +103,7 @@ static void ask_lowest(Case *c) {
   for (int64_t k = 0; k < (int64_t)given_number(c, "columns"); k++)
     x[k] = -FLT_MAX;
 }
-// Nothing above 0, and two zeros in each row, of different lanes; in every other row the first is -0.
+// No value above 0, and two zeros in each row, of different lanes; in every other row the first is -0.
 static void ask_zeros(Case *c) {
   ask(c, draw_odd(c, 9, 21), draw_odd(c, 67, 99), -9, -1);
   const Array *x = given(c, "x");
@@ -120,7 +114,7 @@ static void ask_zeros(Case *c) {
     x->f32[row * columns + first + draw_int(c, 1, 31)] = 0;
   }
 }
-// All rows but the first have numbers below 1e-17; no largest is in column 0.
+// All rows but the first have values below 1e-17; no maximum is in column 0.
 static void ask_tiny(Case *c) {
   ask(c, draw_odd(c, 9, 21), draw_odd(c, 67, 99), -9, 9);
   const Array *x = given(c, "x");
@@ -135,7 +129,7 @@ static void ask_large(Case *c) {
 static void ask_many_rows(Case *c) {
   ask(c, draw_odd(c, 4101, 4399), 2, -9, 9);
 }
-// The largest of each row is far behind, where a short does not reach.
+// The maximum of each row is in a column that a short cannot count.
 static void ask_many_columns(Case *c) {
   ask(c, 2, draw_odd(c, 125001, 131071), -2000, 2000);
   const int64_t columns = (int64_t)given_number(c, "columns");
@@ -169,14 +163,14 @@ static Result result(Case *c, int64_t end, int64_t period, bool last, double lea
   return r;
 }
 
-static Array *counted_in_all(Case *c, const Array *at) {
+static Array *flat_indices(Case *c, const Array *at) {
   Array *wrong = new_array(c, FY_INT32, at->shape);
   for (int64_t row = 0; row < at->count; row++)
     wrong->i32[row] = at->i32[row] + (int32_t)(row * given(c, "x")->shape.size[1]);
   return wrong;
 }
 
-// What is left of a column's number in 16 bits, with a sign or without.
+// The columns in 16 bits, signed or unsigned.
 static Array *in_16_bits(Case *c, const Array *at, bool with_sign) {
   Array *wrong = new_array(c, FY_INT32, at->shape);
   for (int64_t row = 0; row < at->count; row++)
@@ -197,7 +191,7 @@ static bool last_row_missing(const Case *c) {
   return rows > 0 && rows < best->count;
 }
 
-// Where a row's numbers are all below it, one number below 0 is there in place of the largest.
+// Rows whose values are all below one number have this number, below 0, instead of their maximum.
 static bool begins_with_a_number(const Case *c, const Array *best, const Array *want) {
   float begin = 0;
   if (!best)
@@ -223,24 +217,23 @@ static void suspect_mistakes(Case *c, Result want) {
   int64_t rows = want.best->count, columns = given(c, "x")->shape.size[1];
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && rows > 0, &NO_KERNEL);
-  if (columns >= 32) // else it may be the columns that end
-    suspect_finding(c, "bounds", &BEYOND);
-  suspect_that(c, last_row_missing(c), &ROUNDED_DOWN);
-  suspect_array(c, "at", counted_in_all(c, want.at), &IN_ALL);
+  suspect_sure(c, got_count(c, "lanes missing") > 0, &LANES_MISSING);
+  suspect_finding(c, "bounds-global", &OUTSIDE);
+  suspect_error(c, ": it reads ", &OUTSIDE);
+  suspect_error(c, ": it writes ", &OUTSIDE);
+  suspect_that(c, last_row_missing(c), &TOO_SMALL);
+  suspect_array(c, "at", flat_indices(c, want.at), &FLAT_INDEX);
   suspect_array(c, "at", in_16_bits(c, want.at, false), &BITS);
   suspect_array(c, "at", in_16_bits(c, want.at, true), &BITS);
   if (same_values(got_shaped(c, "best", want.best->shape), want.best))
     return;
   suspect_array(c, "best", result(c, columns, 1, false, 0).best, &ZERO);
-  suspect_that(c,
-               !(got_count(c, "lanes missing") > 0) &&
-                   begins_with_a_number(c, got_shaped(c, "best", want.best->shape), want.best),
-               &SMALLEST);
+  suspect_that(c, begins_with_a_number(c, got_shaped(c, "best", want.best->shape), want.best), &SMALLEST);
   suspect_array(c, "best", result(c, 32, 1, false, -INFINITY).best, &FIRST_LANES);
   suspect_array(c, "best", result(c, columns, 32, false, -INFINITY).best, &ONE_LANE);
 }
 
-// Does `at` name, in each row, a column that has the largest?
+// In each row, `at` is a column that has the maximum.
 static bool names_a_largest(const Case *c, const Array *at) {
   const Array *x = given(c, "x");
   int64_t columns = x->shape.size[1];
@@ -255,14 +248,14 @@ static bool names_a_largest(const Case *c, const Array *at) {
   return true;
 }
 
-static bool same_rows(const Array *at, const Array *want, int64_t step) { // row 1 and each `step` behind it
+static bool same_rows(const Array *at, const Array *want, int64_t step) { // rows 1, 1 + step, ...
   for (int64_t row = 1; row < at->count; row += step)
     if (at->i32[row] != want->i32[row])
       return false;
   return true;
 }
 
-// Row 0 is all -FLT_MAX, and has no column that there is; all others are right.
+// Row 0 is all -FLT_MAX, and its column does not exist; all others are right.
 static bool least_left_out(const Case *c, const Array *at, const Array *want) {
   if (at->count == 0 || !same_rows(at, want, 1))
     return false;
@@ -270,14 +263,14 @@ static bool least_left_out(const Case *c, const Array *at, const Array *want) {
   return given(c, "x")->f32[0] == -FLT_MAX && !is_column;
 }
 
-// Only where the zeros have different signs: of two of one sign the first is taken.
+// Wrong only in rows whose zeros have different signs.
 static bool differs_in_sign(const Case *c, const Array *at, const Array *want) {
-  return strcmp(case_test(c), "zeros of either sign") == 0 && same_rows(at, want, 2);
+  return strcmp(case_test(c), "zeros of both signs") == 0 && same_rows(at, want, 2);
 }
 
-// The first row is right, and of the others, whose numbers are all near 0, the first column is taken.
+// The first row is right, and the others, whose values are all near 0, have column 0.
 static bool is_near_equal(const Case *c, const Array *at, const Array *want) {
-  if (!at || strcmp(case_test(c), "very small numbers") != 0 || at->i32[0] != want->i32[0])
+  if (!at || strcmp(case_test(c), "very small values") != 0 || at->i32[0] != want->i32[0])
     return false;
   for (int64_t row = 1; row < at->count; row++)
     if (at->i32[row] != 0)
@@ -285,60 +278,66 @@ static bool is_near_equal(const Case *c, const Array *at, const Array *want) {
   return true;
 }
 
-static void judge(Case *c) {
+static bool judge_values(Case *c) {
   Result want = result(c, given(c, "x")->shape.size[1], 1, false, -INFINITY);
   suspect_that(c, is_near_equal(c, got_shaped(c, "at", want.at->shape), want.at), &NEAR_EQUAL);
   suspect_mistakes(c, want);
-  suspect_that(c, got_count(c, "lanes missing") > 0, &LANES_MISSING);
   if (!expect_array(c, "best", want.best, 0))
-    return;
+    return false;
   const Array *at = got_shaped(c, "at", want.at->shape);
-  suspect_that(c, at != NULL && least_left_out(c, at, want.at), &LEAST_LEFT_OUT);
+  suspect_that(c, at != NULL && least_left_out(c, at, want.at), &SMALLEST);
   const bool differs = at != NULL && memcmp(at->i32, want.at->i32, (size_t)at->count * sizeof *at->i32) != 0;
   if (differs && names_a_largest(c, at))
-    suspect_that(c, true, differs_in_sign(c, at, want.at) ? &ZEROS_DIFFER : &LAST_OF_EQUALS);
+    suspect_that(c, true, differs_in_sign(c, at, want.at) ? &ZEROS_DIFFER : &WRONG_TIE);
   if (!expect_array(c, "at", want.at, 0))
-    return;
+    return false;
   if (want.best->count > 0 && !expect_by_kernel(c))
-    return;
-  if (!isnan(got_number(c, "lanes missing")))
-    expect_exactly(c, "shuffles to which lanes of the mask did not come", got_count(c, "lanes missing"), 0,
-                   &LANES_MISSING);
-  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
-  expect_no_finding(c);
-  expect_global_atomics(c, 0, &ATOMICS);
+    return false;
+  if (!isnan(got_number(c, "lanes missing")) && !expect_exactly(c, "shuffles that lanes of their mask did not reach",
+                                                                got_count(c, "lanes missing"), 0, &LANES_MISSING))
+    return false;
+  return expect_no_finding(c);
+}
+
+static void judge(Case *c) {
+  judge_values(c);
 }
 
 static void judge_traffic(Case *c) {
-  judge(c);
-  expect_sectors(c, 1.5, &BESIDE);
+  if (!judge_values(c) || !expect_inspected(c, LOADED_SECTORS, (Where){.in_all = true}, 1.5, &UNCOALESCED))
+    return;
+  expect_at_most(c, "launches", counts(c)->launches, 1, &SEVERAL);
+  expect_global_atomics(c, 0, &ATOMICS);
   expect_inspected(c, SECTORS_LOADED, (Where){.in_all = true}, (double)given(c, "x")->count / 8 * 2.2, &AGAIN);
 }
 
 EXERCISE = {
     .id = "24_2_row_argmax",
     .title = "Row maximum and argmax",
-    .after_pass = "Shuffles pass values between the lanes of a warp, without shared memory and without a barrier.",
+    .after_pass = "Warp shuffles combine the values of 32 lanes in five steps, without shared memory or a barrier.",
     .kind = "kernel",
     .chapter = 24,
     .level = LEVEL_MEDIUM,
     .minutes = 45,
     .lesson = LESSON "#shuffles",
+    .stars = {{"one launch, and no atomic operation on global memory", {&SEVERAL, &ATOMICS}},
+              {"at most 2.2 x the sectors of x are loaded in all", {&AGAIN}}},
     .hints =
-        {"The warp's number in the grid is the row: (blockIdx.x * blockDim.x + threadIdx.x) / 32.",
-         "Each lane: most = -INFINITY, and for (k = lane; k < columns; k += 32) it keeps what is larger, and k.",
-         "Two shuffles a step, one for the number and one for its column, with the same distance: 16, 8, 4, 2, 1.",
-         "Take the other's when it is larger, or equal and further to the left. Lane 0 has the result in the end."},
+        {"The row is the number of the warp in the grid: (blockIdx.x * blockDim.x + threadIdx.x) / 32.",
+         "Each lane begins with -INFINITY. For k = lane, lane + 32, ... it keeps the largest value and its column.",
+         "Then five steps with distances 16, 8, 4, 2, 1: one __shfl_down_sync for the value, and one for its column.",
+         "Take the other lane's pair if its value is larger, or if it is equal and its column is lower. At the end "
+         "lane 0 has the result."},
     .functions = {"row_maximum_on_device"},
     .tests = {{.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
+              {.name = "one column", .ask = ask_column, .judge = judge},
+              {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "all below zero", .ask = ask_below_zero, .judge = judge},
               {.name = "far below zero", .ask = ask_lowest, .judge = judge, .schedules = 1},
-              {.name = "zeros of either sign", .ask = ask_zeros, .judge = judge, .schedules = 1},
-              {.name = "very small numbers", .ask = ask_tiny, .judge = judge, .schedules = 1},
-              {.name = "rows shorter than a warp", .ask = ask_short, .judge = judge, .inspect = true},
-              {.name = "one column", .ask = ask_column, .judge = judge},
-              {.name = "large, odd", .ask = ask_large, .judge = judge},
+              {.name = "zeros of both signs", .ask = ask_zeros, .judge = judge, .schedules = 1},
+              {.name = "very small values", .ask = ask_tiny, .judge = judge, .schedules = 1},
+              {.name = "large and odd", .ask = ask_large, .judge = judge},
               {.name = "many rows", .ask = ask_many_rows, .judge = judge, .schedules = 2},
               {.name = "many columns", .ask = ask_many_columns, .judge = judge, .schedules = 1},
               {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},

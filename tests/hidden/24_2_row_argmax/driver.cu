@@ -5,8 +5,8 @@
 #ifdef FERRY_SIM
 static long long missing;
 
-extern "C" void note_lanes(unsigned int mask, unsigned int come) {
-  if (come != mask)
+extern "C" void note_lanes(unsigned int mask, unsigned int present) {
+  if (present != mask)
     __atomic_fetch_add(&missing, 1, __ATOMIC_RELAXED);
 }
 #endif

@@ -1,4 +1,4 @@
-// mistake: the wrong one of equals
+// mistake: tie broken wrongly
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: rows beyond the last
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 #include <math.h>
 

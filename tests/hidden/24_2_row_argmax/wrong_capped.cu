@@ -1,5 +1,5 @@
-// mistake: rows left out
-// No more blocks than 1024, and no loop that goes on behind them.
+// mistake: grid too small
+// No more blocks than 1024, and no loop over the rows.
 #include <cuda_runtime.h>
 #include <math.h>
 

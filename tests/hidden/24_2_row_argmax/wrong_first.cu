@@ -1,4 +1,4 @@
-// mistake: only the first 32 columns
+// mistake: missing loop over the columns
 #include <cuda_runtime.h>
 #include <math.h>
 

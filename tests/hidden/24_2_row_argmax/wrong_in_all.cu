@@ -1,4 +1,4 @@
-// mistake: the column counted from the beginning of x
+// mistake: flat index instead of column
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: what one lane met
+// mistake: missing warp reduction
 #include <cuda_runtime.h>
 #include <math.h>
 

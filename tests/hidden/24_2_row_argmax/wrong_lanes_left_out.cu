@@ -1,4 +1,4 @@
-// mistake: lanes that do not come to a shuffle
+// mistake: shuffle with missing lanes
 #include <cuda_runtime.h>
 #include <math.h>
 

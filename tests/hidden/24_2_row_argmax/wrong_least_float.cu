@@ -1,4 +1,4 @@
-// mistake: a number taken for none
+// mistake: wrong initial maximum
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: what is near taken for equal
+// mistake: comparison with a tolerance
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: rows left out
+// mistake: grid too small
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: columns counted in 16 bits
+// mistake: 16-bit overflow
 #include <cuda_runtime.h>
 #include <math.h>
 

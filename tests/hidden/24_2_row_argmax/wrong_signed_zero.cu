@@ -1,4 +1,4 @@
-// mistake: -0 taken for less than 0
+// mistake: sign of zero compared
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: a number taken for the smallest
+// mistake: wrong initial maximum
 #include <cuda_runtime.h>
 #include <float.h>
 #include <limits.h>

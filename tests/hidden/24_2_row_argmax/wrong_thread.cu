@@ -1,4 +1,4 @@
-// mistake: neighbouring lanes far apart
+// mistake: uncoalesced access
 #include <cuda_runtime.h>
 
 __global__ void row_maximum(float *best, int *at, const float *x, int rows, int columns) {

@@ -1,4 +1,4 @@
-// mistake: zero taken for the smallest number
+// mistake: maximum initialized with 0
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,5 +1,4 @@
-// mistake: elements read more than once
-#include <cuda_runtime.h>
+// missing star: elements loaded again
 #include <math.h>
 
 // The largest first, in all lanes; then the lowest column that has it. Warps stride over the rows.

@@ -1,4 +1,4 @@
-// mistake: more than one launch
+// missing star: several launches
 #include <cuda_runtime.h>
 #include <math.h>
 
