@@ -1,4 +1,4 @@
-// mistake: blocks that add to the same element
+// mistake: data race between blocks
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

@@ -1,4 +1,4 @@
-// mistake: added as whole numbers
+// mistake: integer accumulator
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };
@@ -8,14 +8,12 @@ __global__ void matmul(float *c, const float *a, const float *b, int m, int n, i
   int y = threadIdx.y, x = threadIdx.x;
   int row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x;
   int sum = 0;
-  float exact = 0;
   for (int begin = 0; begin < k; begin += TILE) {
     a_tile[y][x] = row < m && begin + x < k ? load(&a[row * k + begin + x]) : 0;
     b_tile[y][x] = begin + y < k && column < n ? load(&b[(begin + y) * n + column]) : 0;
     __syncthreads();
     for (int i = 0; i < TILE; i++)
-      exact += a_tile[y][i] * b_tile[i][x];
-    sum = (int)exact;
+      sum += a_tile[y][i] * b_tile[i][x];
     __syncthreads();
   }
   if (row < m && column < n)

@@ -1,4 +1,4 @@
-// mistake: only the last tile
+// mistake: sum reset in every step
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

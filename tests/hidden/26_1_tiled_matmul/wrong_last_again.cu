@@ -1,4 +1,4 @@
-// mistake: tiles not filled with zeros
+// mistake: missing zero padding
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// mistake: global memory read too often
+// mistake: redundant global loads
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

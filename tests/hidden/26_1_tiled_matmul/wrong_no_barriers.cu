@@ -1,4 +1,4 @@
-// mistake: a barrier is missing
+// mistake: missing barrier
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

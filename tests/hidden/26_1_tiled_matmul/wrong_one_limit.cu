@@ -1,4 +1,5 @@
-// mistake: written to the next row
+// mistake: missing column check
+// also: a race
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 #include <stdio.h>

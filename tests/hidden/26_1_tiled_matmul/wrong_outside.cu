@@ -1,4 +1,4 @@
-// mistake: reads outside of the matrices
+// mistake: out-of-bounds read
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

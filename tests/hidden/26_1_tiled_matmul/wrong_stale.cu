@@ -1,4 +1,5 @@
-// mistake: tiles not filled with zeros
+// mistake: missing zero padding
+// also: memory read that nobody has written
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

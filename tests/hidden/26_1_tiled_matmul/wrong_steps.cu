@@ -1,4 +1,4 @@
-// mistake: the last, partial tile left out
+// mistake: number of tiles rounded down
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

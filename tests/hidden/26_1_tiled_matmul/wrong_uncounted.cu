@@ -1,4 +1,4 @@
-// mistake: reads past load
+// mistake: reads that bypass load
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

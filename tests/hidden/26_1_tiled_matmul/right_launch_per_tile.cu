@@ -1,4 +1,4 @@
-// mistake: a launch for every step
+// missing star: one launch per tile
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

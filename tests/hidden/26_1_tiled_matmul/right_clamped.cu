@@ -1,4 +1,4 @@
-// mistake: tiles not filled with zeros
+// Past the end of k, a is read at its last column, and b is 0 there.
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 #include <stdio.h>
