@@ -1,4 +1,4 @@
-// mistake: a number taken for the smallest
+// mistake: numerically unstable softmax
 #include <cuda_runtime.h>
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// mistake: a thread without numbers
+// mistake: NaN from infinity minus infinity
 #include <cuda_runtime.h>
 #include <math.h>
 

