@@ -1,24 +1,22 @@
-// Exercise 27.1: a pipeline in chunks                                                    (chapter 27, docs/27_streams.md)
+// Exercise 27.1: Overlap copies and kernels        lesson 27 · medium · 40 min
 //
-// Write pipeline_on_device, which brings an array to the device, computes with it there, and takes the result back:
-//
-//   out[i] = worked(in[i])        for i = 0 .. n-1
-//
-//   PyTorch:  with torch.cuda.stream(streams[i]): out_chunk.copy_(worked(in_chunk.to("cuda", non_blocking=True)), non_blocking=True)
-//
-// Given: in and out, n floats each in pinned host memory; room, n floats of device memory; count streams, at least 3,
-// all non-blocking (some of your own will do, too). n is from 1 to 2^24, hardly ever a multiple of count, and may be
-// less than it. The kernel `work` is there already.
-//
-// Cut the array into chunks, at least two of them where there are two elements, so that one is computed while the next
-// is on its way in and the one before on its way out. When the function returns, all of the result is in out.
-//
-// Looked at: what went into which stream (several, where there are more elements than streams; one for each chunk in
-// turn, or one for each part of the work, with events between them, as you like); whether a kernel waits for all copies
-// in, a copy out for all kernels, or a copy in for all that the chunks before have to do; whether the host waited
-// before the last of it was put in; bytes copied each way (n floats); that nothing is unfinished on return.
-//
-// In the library: core/data/prefetcher.c copies the next batch in a stream of its own.
+// Task      Copy an array to the device, apply the kernel `work` to it, and copy
+//           the result back. Use chunks and several streams, so that copies and
+//           kernels of different chunks overlap:
+//               with torch.cuda.stream(streams[i]):
+//                   y = work(x[i].to("cuda", non_blocking=True))
+//                   out[i].copy_(y, non_blocking=True)
+// Example   in = 1 2 3   ->   out = 2 5 10
+// Write     pipeline_on_device
+// Inputs    in, out   pinned host arrays of n floats
+//           scratch   device array of n floats, yours to use
+//           n         1 to 2^24
+//           streams   count non-blocking streams; count is 3 to 8
+// Required  - out is complete when the function returns; no data races
+//           - if n > count: at least two chunks, each with its own copies and
+//             kernel, in at least two streams
+//           - chunks overlap: none waits until all others are copied or computed
+// Stars     ** the host waits only after all work is queued
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -33,11 +31,6 @@ __global__ void work(float *x, int n) {
     x[i] = worked(x[i]);
 }
 
-extern "C" void pipeline_on_device(float *out, const float *in, float *room, int n, cudaStream_t *streams, int count) {
-  (void)out;
-  (void)in;
-  (void)room;
-  (void)n;
-  (void)streams;
-  (void)count;
+extern "C" void pipeline_on_device(float *out, const float *in, float *scratch, int n, cudaStream_t *streams,
+                                   int count) {
 }

@@ -17,10 +17,10 @@ typedef struct Call {
 } Call;
 
 #ifdef FERRY_SIM
-// What has to run before a piece of work: where nothing runs before somebody waits, all is put in, and that piece alone is waited for. It
-// is the first of its kind, and of the copies in the last one.
+// How much has to run before an operation can: in the lazy mode all is queued, and then only that operation is waited for. It is the
+// first of its kind, and of the copies in the last one.
 typedef struct Watch {
-  cudaEvent_t behind;
+  cudaEvent_t after;
   int64_t kind, queued, all;
   int64_t in, kernels; // have run
   bool marked, reached;
@@ -30,10 +30,10 @@ static Watch watch;
 static void watch_queued(const struct cudasim_activity *a) {
   const int64_t kind = trace_kind_of(a);
   if (kind == watch.kind && (kind == TRACE_IN || !watch.marked))
-    watch.marked = cudaEventRecord(watch.behind, (cudaStream_t)a->stream) == cudaSuccess;
+    watch.marked = cudaEventRecord(watch.after, (cudaStream_t)a->stream) == cudaSuccess;
   if (++watch.queued < watch.all || !watch.marked || watch.reached)
     return;
-  cudaEventSynchronize(watch.behind);
+  cudaEventSynchronize(watch.after);
   watch.reached = true;
 }
 
@@ -46,12 +46,12 @@ static void watch_one(Call call, int64_t kind, int64_t all) {
   watch = {};
   watch.kind = kind;
   watch.all = all;
-  cudaEventCreateWithFlags(&watch.behind, cudaEventDisableTiming);
+  cudaEventCreateWithFlags(&watch.after, cudaEventDisableTiming);
   cudasim_trace(watch_queued, watch_ran);
   pipeline_on_device(call.out, call.in, call.room, call.n, call.streams, call.count);
   cudasim_trace(NULL, NULL);
   cudaDeviceSynchronize();
-  cudaEventDestroy(watch.behind);
+  cudaEventDestroy(watch.after);
 }
 
 static void put_waits(Driver *d, Call call, int64_t all) {

@@ -1,4 +1,4 @@
-// mistake: a part that waits for all chunks
+// mistake: needless dependency between chunks
 // A stream for each chunk, which waits until the chunk before has come back.
 #include <cuda_runtime.h>
 

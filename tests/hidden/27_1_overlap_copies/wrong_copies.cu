@@ -1,4 +1,4 @@
-// mistake: the default stream used
+// mistake: host synchronization after each chunk
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

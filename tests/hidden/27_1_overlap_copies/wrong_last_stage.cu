@@ -1,4 +1,4 @@
-// mistake: a part that waits for all chunks
+// mistake: needless dependency between chunks
 // Copies out wait for an event behind all kernels.
 #include <cuda_runtime.h>
 

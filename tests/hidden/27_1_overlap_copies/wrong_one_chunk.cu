@@ -1,4 +1,4 @@
-// mistake: a single chunk
+// mistake: no chunks
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

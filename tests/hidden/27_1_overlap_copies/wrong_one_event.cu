@@ -1,4 +1,4 @@
-// mistake: a part that waits for all chunks
+// mistake: needless dependency between chunks
 // A stage for each kind of work, with one event behind all copies in and one behind all kernels.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: all in one stream
+// mistake: a single stream
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

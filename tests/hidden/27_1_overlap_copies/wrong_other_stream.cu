@@ -1,4 +1,4 @@
-// mistake: computed before the chunk was there
+// mistake: missing dependency between streams
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: the last elements left out
+// mistake: chunk size rounded down
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: the first chunk again and again
+// mistake: missing chunk offset
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

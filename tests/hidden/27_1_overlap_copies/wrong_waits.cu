@@ -1,4 +1,4 @@
-// mistake: the host waits between chunks
+// mistake: host synchronization after each chunk
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,5 @@
-// mistake: more bytes than needed
+// mistake: a race
+// also: a stream that does not wait for another
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

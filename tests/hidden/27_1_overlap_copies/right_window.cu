@@ -1,4 +1,4 @@
-// mistake: the host waits between chunks
+// missing star: host synchronization in the loop
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, LONGEST = 65536 };
