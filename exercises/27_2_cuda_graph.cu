@@ -1,30 +1,23 @@
-// Exercise 27.2: captured once, launched often                                           (chapter 27, docs/27_streams.md)
+// Exercise 27.2: Capture and replay a CUDA graph   lesson 27 · medium · 45 min
 //
-// Write steps_on_device, which does `steps` steps, each with a batch of its own. A step is three kernels, which are
-// there already:
-//
-//   left(y, x, batch, n)    right(z, x, batch, n)    both(x, y, z, n)
-//
-// left and right need x and the batch and not each other; both needs what they have made, and changes x for the next
-// step.
-//
-//   PyTorch:  with torch.cuda.graph(g): ...   and then, for each batch:  static_batch.copy_(batch); g.replay()
-//
-// Given: x, y, z and batch, n integers each in device memory; batches, steps * n integers there, one batch behind the
-// other; two streams, both non-blocking. n is from 1 to 2^20, steps at least 1, steps * n below 2^31, and when the
-// function is called x and batches are complete in every stream.
-//
-// Capture the step once, with right in the stream `side` beside left in the stream `main_stream`, and launch the graph
-// for each batch. A graph has the addresses that there were when it was captured: so it reads `batch`, and each batch
-// is copied there (within the device) before the graph is launched. When the function returns, x is done. Each call has
-// arrays of its own, and so captures anew.
-//
-// Counted, in each call: captures and instantiations (one each), launches of graphs (steps), of kernels (3 * steps, all
-// by the graph), waits of one stream for another (at least two), synchronisations (one at the end, of whatever kind).
-// Looked at: whether the graph is the three kernels and nothing else, and which of them wait for which. Not looked at:
-// whether graphs and events are destroyed.
-//
-// In the library: core/device/cuda_graph.c captures what is done in a block of code.
+// Task      Run `steps` steps, each with a batch of its own. In a step, left and
+//           right read x and the batch, and both computes the next x from their
+//           results. A launch costs the host microseconds, so capture one step
+//           as a graph, and replay it:
+//               with torch.cuda.graph(g): step(static_batch)
+//               for b in batches: static_batch.copy_(b); g.replay()
+// Example   2 steps: copy batch 0, launch the graph, copy batch 1, launch it
+// Write     steps_on_device
+// Inputs    x, y, z    device arrays of n ints; y and z are scratch
+//           batches    device array of steps * n ints, batch after batch
+//           batch      device array of n ints: the graph reads the batch here
+//           n, steps   1 to 2^20, and 1 to 1000; steps * n is below 2^31
+//           main_stream, side   non-blocking streams
+// Required  - x is complete when the function returns, in every call
+//           - one graph with all three kernels, instantiated once per call, and
+//             launched for each batch (the first may be run without it)
+// Stars     ** left and right can run at the same time in the graph
+//           *** the host waits only at the end
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };
@@ -49,13 +42,4 @@ __global__ void both(int *x, const int *y, const int *z, int n) {
 
 extern "C" void steps_on_device(int *x, int *y, int *z, const int *batches, int *batch, int n, int steps,
                                 cudaStream_t main_stream, cudaStream_t side) {
-  (void)x;
-  (void)y;
-  (void)z;
-  (void)batches;
-  (void)batch;
-  (void)n;
-  (void)steps;
-  (void)main_stream;
-  (void)side;
 }

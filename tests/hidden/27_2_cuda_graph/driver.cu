@@ -12,14 +12,16 @@ enum { MOST_NODES = 3 };
 
 static int captures, instantiations, graph_launches, waits, queued_count, ran_count;
 static int nodes_seen = -1, pairs,
-           first_nodes; // of the last graph: how often one node waits for another, by way of others too
-// What the first launch of a graph queued: all has the same number there. Fills are copies, too.
+           first_nodes; // of the last graph: pairs of nodes, one of which waits for the other, directly or not
+// The work that the first launch of a graph queued: all of it has the number of that launch. Fills count as copies.
 static int graph_kernels, graph_copies;
 static unsigned long long first_launch;
+static int capture_error, kernels_while_capturing; // of the last capture; of all, those that were not captured
+static bool capturing;
 static bool launching, copied_apart; // the copy before it went into another stream
 static unsigned long long copy_stream;
 
-// Does `later` wait for `earlier`? Then the other edge besides makes a circle, and of that there is no executable graph.
+// Does `later` wait for `earlier`? Then the opposite edge closes a cycle, and the graph cannot be instantiated.
 static bool waits_for(cudaGraph_t graph, int later, int earlier) {
   cudaGraph_t copy;
   cudaGraphNode_t nodes[MOST_NODES];
@@ -29,13 +31,13 @@ static bool waits_for(cudaGraph_t graph, int later, int earlier) {
     return false;
   cudaGraphGetNodes(copy, nodes, &count);
   cudaGraphAddDependencies(copy, &nodes[later], &nodes[earlier], 1);
-  const bool circle = (cudaGraphInstantiate)(&exec, copy, 0) != cudaSuccess;
-  if (circle)
+  const bool cycle = (cudaGraphInstantiate)(&exec, copy, 0) != cudaSuccess;
+  if (cycle)
     cudaGetLastError();
   else
     cudaGraphExecDestroy(exec);
   cudaGraphDestroy(copy);
-  return circle;
+  return cycle;
 }
 
 static void look_at(cudaGraph_t graph) {
@@ -55,6 +57,8 @@ static void begin_notes(void) {
   graph_kernels = graph_copies = 0;
   first_launch = 0;
   copied_apart = false;
+  capture_error = kernels_while_capturing = 0;
+  capturing = false;
   captures = instantiations = graph_launches = waits = queued_count = ran_count = 0;
 }
 
@@ -63,6 +67,7 @@ static void queued(const struct cudasim_activity *a) {
     first_launch = a->launch;
     copied_apart = copy_stream != a->stream;
   }
+  kernels_while_capturing += capturing && a->kind == CUDASIM_KERNEL;
   if (a->kind == CUDASIM_COPY && !launching)
     copy_stream = a->stream;
   if (first_launch > 0 && a->launch == first_launch)
@@ -76,8 +81,15 @@ static void follow(bool on) {
   cudasim_trace(on ? queued : NULL, on ? ran : NULL);
 }
 
-extern "C" void note_capture(void) {
+extern "C" cudaError_t note_capture(cudaError_t error) {
   captures++;
+  capturing = error == cudaSuccess;
+  return error;
+}
+extern "C" cudaError_t note_captured(cudaError_t error) {
+  capturing = false;
+  capture_error = error;
+  return error;
 }
 extern "C" void note_instantiation(cudaGraph_t graph) {
   instantiations++;
@@ -97,6 +109,8 @@ extern "C" void note_wait_event(void) {
 
 static void put_notes(Driver *d) {
   driver_put_number(d, "captures", captures);
+  driver_put_number(d, "capture error", capture_error);
+  driver_put_number(d, "kernels while capturing", kernels_while_capturing);
   driver_put_number(d, "instantiations", instantiations);
   driver_put_number(d, "graph launches", graph_launches);
   driver_put_number(d, "waits for events", waits);
@@ -108,7 +122,7 @@ static void put_notes(Driver *d) {
   driver_put_number(d, "nodes that wait for none", first_nodes);
   driver_put_number(d, "unfinished", queued_count - ran_count);
 }
-#else // a GPU does not tell
+#else // a GPU counts nothing
 static void put_notes(Driver *) {
 }
 static void begin_notes(void) {

@@ -1,4 +1,4 @@
-// mistake: the same batch in every step
+// mistake: same batch in every step
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

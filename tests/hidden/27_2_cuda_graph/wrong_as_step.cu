@@ -1,4 +1,4 @@
-// mistake: the capture taken for a step
+// mistake: capture counted as a step
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: n bytes of a batch copied
+// mistake: byte count without sizeof
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: a copy in the graph
+// mistake: same batch in every step
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

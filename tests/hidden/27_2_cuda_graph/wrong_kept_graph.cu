@@ -1,4 +1,5 @@
-// mistake: the graph of an earlier call
+// mistake: graph of an earlier call
+// also: right in the first call alone
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: both before what it needs
+// mistake: missing dependency in the graph
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: captured more than once
+// mistake: graph instantiated in the loop
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: nobody waited at the end
+// mistake: missing synchronization before return
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: a stream outside of the capture
+// mistake: stream not forked into the capture
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

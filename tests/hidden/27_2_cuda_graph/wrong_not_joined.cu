@@ -1,4 +1,4 @@
-// mistake: a stream that was not joined
+// mistake: unjoined stream at the end of the capture
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

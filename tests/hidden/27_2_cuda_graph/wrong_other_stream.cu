@@ -1,4 +1,4 @@
-// mistake: work unfinished on return
+// mistake: missing synchronization before return
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

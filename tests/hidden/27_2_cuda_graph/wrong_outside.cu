@@ -1,4 +1,4 @@
-// mistake: a part of the step outside of the graph
+// mistake: kernel launched outside of the graph
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: a step too many
+// mistake: warm-up that changes x
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,4 +1,4 @@
-// mistake: one kernel after the other
+// missing star: host synchronization in every step
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };
@@ -23,28 +23,29 @@ __global__ void both(int *x, const int *y, const int *z, int n) {
 
 extern "C" void steps_on_device(int *x, int *y, int *z, const int *batches, int *batch, int n, int steps,
                                 cudaStream_t main_stream, cudaStream_t side) {
-  const int blocks = (n + THREADS - 1) / THREADS;
+  int blocks = (n + THREADS - 1) / THREADS;
   cudaEvent_t fork, join;
   cudaGraph_t graph;
-  cudaGraphExec_t ready;
+  cudaGraphExec_t step;
   cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
   cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
   cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal);
   cudaEventRecord(fork, main_stream);
   cudaStreamWaitEvent(side, fork, 0);
   left<<<blocks, THREADS, 0, main_stream>>>(y, x, batch, n);
-  right<<<blocks, THREADS, 0, main_stream>>>(z, x, batch, n);
+  right<<<blocks, THREADS, 0, side>>>(z, x, batch, n);
   cudaEventRecord(join, side);
   cudaStreamWaitEvent(main_stream, join, 0);
   both<<<blocks, THREADS, 0, main_stream>>>(x, y, z, n);
   cudaStreamEndCapture(main_stream, &graph);
-  cudaGraphInstantiate(&ready, graph, 0);
-  for (int s = 0; s < steps; s++) {
-    cudaMemcpyAsync(batch, batches + (size_t)s * n, n * sizeof(int), cudaMemcpyDeviceToDevice, main_stream);
-    cudaGraphLaunch(ready, main_stream);
+  cudaGraphInstantiate(&step, graph, 0);
+  for (int i = 0; i < steps; i++) {
+    cudaMemcpyAsync(batch, batches + i * n, n * sizeof(int), cudaMemcpyDeviceToDevice, main_stream);
+    cudaGraphLaunch(step, main_stream);
+    cudaStreamSynchronize(main_stream);
   }
   cudaStreamSynchronize(main_stream);
-  cudaGraphExecDestroy(ready);
+  cudaGraphExecDestroy(step);
   cudaGraphDestroy(graph);
   cudaEventDestroy(fork);
   cudaEventDestroy(join);
