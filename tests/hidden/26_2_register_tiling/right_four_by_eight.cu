@@ -10,15 +10,15 @@ __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
   float sum[HIGH][EACH] = {{0}}, row[EACH], column[HIGH];
   for (int begin = 0; begin < k; begin += STEP) {
     for (int i = t; i < TILE * STEP; i += THREADS) {
-      a_tile[i / STEP][i % STEP] = load(&a[(top + i / STEP) * k + begin + i % STEP]);
-      b_tile[i / TILE][i % TILE] = load(&b[(begin + i / TILE) * n + left + i % TILE]);
+      a_tile[i / STEP][i % STEP] = a[(top + i / STEP) * k + begin + i % STEP];
+      b_tile[i / TILE][i % TILE] = b[(begin + i / TILE) * n + left + i % TILE];
     }
     __syncthreads();
     for (int p = 0; p < STEP; p++) {
       for (int i = 0; i < HIGH; i++)
-        column[i] = fetch(&a_tile[y + i][p]);
+        column[i] = a_tile[y + i][p];
       for (int i = 0; i < EACH; i++)
-        row[i] = fetch(&b_tile[p][x + i]);
+        row[i] = b_tile[p][x + i];
       for (int i = 0; i < HIGH; i++)
         for (int j = 0; j < EACH; j++)
           sum[i][j] += column[i] * row[j];

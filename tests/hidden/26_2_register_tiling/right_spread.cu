@@ -10,14 +10,14 @@ __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
   float sum[EACH][EACH] = {{0}}, row[EACH], column[EACH];
   for (int begin = 0; begin < k; begin += STEP) {
     for (int i = t; i < TILE * STEP; i += THREADS) {
-      a_tile[i / STEP][i % STEP] = load(&a[(top + i / STEP) * k + begin + i % STEP]);
-      b_tile[i / TILE][i % TILE] = load(&b[(begin + i / TILE) * n + left + i % TILE]);
+      a_tile[i / STEP][i % STEP] = a[(top + i / STEP) * k + begin + i % STEP];
+      b_tile[i / TILE][i % TILE] = b[(begin + i / TILE) * n + left + i % TILE];
     }
     __syncthreads();
     for (int p = 0; p < STEP; p++) {
       for (int i = 0; i < EACH; i++) {
-        column[i] = fetch(&a_tile[y + 8 * i][p]);
-        row[i] = fetch(&b_tile[p][x + 8 * i]);
+        column[i] = a_tile[y + 8 * i][p];
+        row[i] = b_tile[p][x + 8 * i];
       }
       for (int i = 0; i < EACH; i++)
         for (int j = 0; j < EACH; j++)

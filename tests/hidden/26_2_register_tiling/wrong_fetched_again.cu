@@ -1,4 +1,4 @@
-// mistake: shared memory read too often
+// mistake: too many shared-memory loads
 #include <cuda_runtime.h>
 
 enum { TILE = 64, STEP = 8, EACH = 8, THREADS = TILE / EACH * (TILE / EACH) };
@@ -10,18 +10,18 @@ __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
   float sum[EACH][EACH] = {{0}}, row[EACH], column[EACH];
   for (int begin = 0; begin < k; begin += STEP) {
     for (int i = t; i < TILE * STEP; i += THREADS) {
-      a_tile[i / STEP][i % STEP] = load(&a[(top + i / STEP) * k + begin + i % STEP]);
-      b_tile[i / TILE][i % TILE] = load(&b[(begin + i / TILE) * n + left + i % TILE]);
+      a_tile[i / STEP][i % STEP] = a[(top + i / STEP) * k + begin + i % STEP];
+      b_tile[i / TILE][i % TILE] = b[(begin + i / TILE) * n + left + i % TILE];
     }
     __syncthreads();
     for (int p = 0; p < STEP; p++) {
       for (int i = 0; i < EACH; i++) {
-        column[i] = fetch(&a_tile[y + i][p]);
-        row[i] = fetch(&b_tile[p][x + i]);
+        column[i] = a_tile[y + i][p];
+        row[i] = b_tile[p][x + i];
       }
       for (int i = 0; i < EACH; i++)
         for (int j = 0; j < EACH; j++)
-          sum[i][j] += fetch(&a_tile[y + i][p]) * row[j];
+          sum[i][j] += a_tile[y + i][p] * row[j];
     }
     __syncthreads();
   }

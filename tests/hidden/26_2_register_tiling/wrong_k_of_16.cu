@@ -1,4 +1,4 @@
-// mistake: steps that k is no multiple of
+// mistake: an access out of bounds
 enum { TILE = 64, STEP = 16, EACH = 8, THREADS = TILE / EACH * (TILE / EACH) };
 
 __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
@@ -12,15 +12,15 @@ __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
       sums[i][j] = 0;
   for (int step = 0; step < k; step += STEP) {
     for (int w = t; w < TILE * STEP; w += THREADS) {
-      left[w / STEP][w % STEP] = load(&a[(row + w / STEP) * k + step + w % STEP]);
-      right[w / TILE][w % TILE] = load(&b[(step + w / TILE) * n + column + w % TILE]);
+      left[w / STEP][w % STEP] = a[(row + w / STEP) * k + step + w % STEP];
+      right[w / TILE][w % TILE] = b[(step + w / TILE) * n + column + w % TILE];
     }
     __syncthreads(); // complete
     for (int s = 0; s < STEP; s++) {
       float down[EACH], across[EACH];
       for (int i = 0; i < EACH; i++) {
-        down[i] = fetch(&left[y * EACH + i][s]);
-        across[i] = fetch(&right[s][x * EACH + i]);
+        down[i] = left[y * EACH + i][s];
+        across[i] = right[s][x * EACH + i];
       }
       for (int i = 0; i < EACH; i++)
         for (int j = 0; j < EACH; j++)

@@ -1,4 +1,4 @@
-// mistake: shared memory read too often
+// mistake: too many shared-memory loads
 #include <cuda_runtime.h>
 
 enum { TILE = 64, STEP = 8, EACH = 8 };
@@ -10,13 +10,13 @@ __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
   a += blockIdx.y * TILE * k;
   b += blockIdx.x * TILE;
   for (int begin = 0; begin < k; begin += STEP) {
-    a_tile[t / STEP][t % STEP] = load(&a[t / STEP * k + begin + t % STEP]);
-    b_tile[t / TILE][t % TILE] = load(&b[(begin + t / TILE) * n + t % TILE]);
+    a_tile[t / STEP][t % STEP] = a[t / STEP * k + begin + t % STEP];
+    b_tile[t / TILE][t % TILE] = b[(begin + t / TILE) * n + t % TILE];
     __syncthreads();
     for (int p = 0; p < STEP; p++) {
-      float right = fetch(&b_tile[p][x]);
+      float right = b_tile[p][x];
       for (int i = 0; i < EACH; i++)
-        sum[i] += fetch(&a_tile[y + i][p]) * right;
+        sum[i] += a_tile[y + i][p] * right;
     }
     __syncthreads();
   }
