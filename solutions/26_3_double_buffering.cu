@@ -1,26 +1,21 @@
-// Exercise 26.3: tiles while others are on their way                        (chapter 26, docs/26_the_matrix_product.md)
+// Exercise 26.3: Double buffering                  lesson 26 · hard · 60 min
 //
-// Write the kernel matmul with two pairs of tiles, and matmul_on_device, which launches it:
-//
-//   c[i][j] = a[i][0] * b[0][j] + ... + a[i][k-1] * b[k-1][j]        a: m x k, b: k x n, c: m x n
-//
-//   PyTorch:  torch.matmul(a, b, out=c)
-//
-// Given: the matrices, contiguous float32 in device memory, a and b finite. m, n and k are multiples of 16, at least
-// 16; they differ. c holds anything before. What lies behind a and b is not yours.
-//
-// The plain way, with tiles of 16 x 16 and an element of c for each thread, is in each step: bring two tiles, wait,
-// compute with them, wait. With two pairs of tiles there is one barrier in a step: while the block computes with one
-// pair, what its next step needs is on its way, and is put into the other pair. So within a step all loads come before
-// the first word is taken from a tile; else they would not be on their way meanwhile.
-//
-// The kernel reads a and b through
-//   float load(const float *address)
-// and its tiles in shared memory through
-//   float fetch(const float *address)
-// which are in counted.cuh, and are what is counted, as are barriers, of whatever kind (__syncthreads_or is one): at
-// most k / 16 + 1 of them. Counted besides: launches (one), and at most an eighth of 2 m n k reads of global memory.
-// Races are looked for.
+// Task      Multiply two matrices, as torch.matmul(a, b, out=c) does. In each
+//           step, the tiled kernel of exercise 26.1 waits for its loads, then
+//           computes. Load the next step's elements before you compute with the
+//           current tiles: then the loads are in flight meanwhile.
+// Example   a = 1 2   b = 5 6   ->   c = 19 22
+//               3 4       7 8            43 50
+// Write     the kernel matmul; you may change its launch.
+// Inputs    a, b, c   row-major device arrays of finite floats, m x k, k x n
+//                     and m x n; c is uninitialized
+//           m, n, k   16 to 4096, multiples of 16
+// Required  - correct, without data races or out-of-bounds accesses
+//           - read a and b with load(&a[i]), and tiles in shared memory with
+//             fetch(&tile[i]): the grader records their order
+//           - in each step, load the next step's elements before the step's last
+//             fetch, with no barrier between the two
+// Stars     ** at most k / 16 + 2 barriers: one per step of 16
 #include "counted.cuh" // load, fetch
 #include <cuda_runtime.h>
 
@@ -45,11 +40,6 @@ __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
   }
   c[row * n + column] = sum;
   // [stub]
-  //| (void)c;
-  //| (void)a;
-  //| (void)b;
-  //| (void)n;
-  //| (void)k;
   // [end]
 }
 

@@ -4,9 +4,9 @@
 
 #ifdef FERRY_SIM
 static long long loads, fetches;
-// Of the first thread of all: its barriers, and the stretches between them in which it loaded after it had fetched.
-static long long barriers, late;
-static bool has_fetched, has_loaded_late;
+// Of the first thread of the first block: its barriers, its loads, and those of them after which it fetched before the next barrier.
+static long long barriers, own_loads, loads_ahead;
+static long long pending; // loads since its last fetch or barrier
 
 static bool is_first(void) {
   return threadIdx.x == 0 && threadIdx.y == 0 && blockIdx.x == 0 && blockIdx.y == 0;
@@ -14,42 +14,41 @@ static bool is_first(void) {
 
 extern "C" void note_load(void) {
   __atomic_fetch_add(&loads, 1, __ATOMIC_RELAXED);
-  if (is_first())
-    has_loaded_late = has_loaded_late || has_fetched;
+  if (is_first()) {
+    own_loads++;
+    pending++;
+  }
 }
 
 extern "C" void note_fetch(void) {
   __atomic_fetch_add(&fetches, 1, __ATOMIC_RELAXED);
-  if (is_first())
-    has_fetched = true;
-}
-
-static void end_stretch(void) {
-  late += has_loaded_late;
-  has_fetched = has_loaded_late = false;
+  if (is_first()) {
+    loads_ahead += pending;
+    pending = 0;
+  }
 }
 
 extern "C" void note_barrier(void) {
   if (is_first()) {
     barriers++;
-    end_stretch();
+    pending = 0;
   }
 }
 
 static void watch_memory(const float *begin, int64_t count, const char *name) {
-  if (inspect_array) // more was given than the matrix has
+  if (inspect_array) // the arrays are larger than the matrices
     inspect_array((void *)begin, (size_t)count * sizeof *begin, name, false);
 }
 
 static void put_notes(Driver *d) {
-  end_stretch();
   driver_put_number(d, "loads", (double)loads);
   driver_put_number(d, "fetches", (double)fetches);
   driver_put_number(d, "barriers", (double)barriers);
-  driver_put_number(d, "late", (double)late);
-  loads = fetches = barriers = late = 0; // for the next call
+  driver_put_number(d, "loads of a thread", (double)own_loads);
+  driver_put_number(d, "loads ahead of a fetch", (double)loads_ahead);
+  loads = fetches = barriers = own_loads = loads_ahead = pending = 0; // for the next call
 }
-#else // a GPU does not tell
+#else // a GPU counts nothing
 static void watch_memory(const float *, int64_t, const char *) {
 }
 static void put_notes(Driver *) {

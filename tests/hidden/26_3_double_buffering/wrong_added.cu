@@ -1,4 +1,4 @@
-// mistake: added to what was there
+// mistake: elements left unwritten
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

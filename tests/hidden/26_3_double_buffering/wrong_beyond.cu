@@ -1,4 +1,4 @@
-// mistake: loaded beyond the matrices
+// mistake: prefetch past the end
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

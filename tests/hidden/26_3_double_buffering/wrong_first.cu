@@ -1,4 +1,4 @@
-// mistake: the first tiles left out
+// mistake: first step left out
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

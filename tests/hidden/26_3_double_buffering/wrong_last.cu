@@ -1,4 +1,4 @@
-// mistake: the last tiles left out
+// mistake: last step left out
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

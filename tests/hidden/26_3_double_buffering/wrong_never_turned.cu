@@ -1,4 +1,4 @@
-// mistake: a tile overwritten while it is read
+// mistake: data race on the tiles
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

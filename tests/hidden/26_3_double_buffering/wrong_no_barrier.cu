@@ -1,4 +1,4 @@
-// mistake: a barrier is missing
+// mistake: data race on the tiles
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

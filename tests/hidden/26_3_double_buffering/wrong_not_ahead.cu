@@ -1,4 +1,4 @@
-// mistake: the next tiles loaded after computing
+// mistake: missing prefetch
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

@@ -1,4 +1,4 @@
-// mistake: reads past load and fetch
+// mistake: reads that bypass load and fetch
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

@@ -1,4 +1,4 @@
-// mistake: two barriers in each step
+// missing star: two barriers per step
 #include "counted.cuh" // load, fetch
 #include <cuda_runtime.h>
 
