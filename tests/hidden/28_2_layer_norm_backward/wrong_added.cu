@@ -1,4 +1,4 @@
-// mistake: added to what was there
+// mistake: elements left unwritten
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: atomic operations
+// mistake: floating-point atomics
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: only the first columns
+// mistake: columns past the block size skipped
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: rows left over
+// mistake: remaining rows left out
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: the means of a longer row
+// mistake: mean over padded row
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: dgamma made of x
+// mistake: dgamma computed from x
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

@@ -1,4 +1,4 @@
-// mistake: sums taken for means
+// mistake: sums instead of means
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

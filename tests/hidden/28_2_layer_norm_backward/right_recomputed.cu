@@ -1,55 +1,60 @@
-// mistake: the mean taken off too late
+// Computes the mean of each row again.
 #include <cuda_runtime.h>
+#include <math.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };
 
 static __device__ float block_sum(float own) {
-  __shared__ float sums[THREADS];
-  int t = threadIdx.x;
-  sums[t] = own;
+  __shared__ float parts[THREADS / WARP];
+  for (int step = WARP / 2; step > 0; step /= 2)
+    own += __shfl_xor_sync(0xffffffffu, own, step);
+  __syncthreads(); // of the sum before, all have read
+  if (threadIdx.x % WARP == 0)
+    parts[threadIdx.x / WARP] = own;
   __syncthreads();
-  for (int half = THREADS / 2; half > 0; half /= 2) {
-    if (t < half)
-      sums[t] += sums[t + half];
-    __syncthreads();
-  }
-  float sum = sums[0];
-  __syncthreads();
+  float sum = 0;
+  for (int w = 0; w < THREADS / WARP; w++)
+    sum += parts[w];
   return sum;
 }
 
 __global__ void rows_of(float *dx, const float *dy, const float *x, const float *gamma, const float *mean,
                         const float *rstd, int columns) {
-  size_t first = (size_t)blockIdx.x * columns;
-  float m = mean[blockIdx.x], s = rstd[blockIdx.x], g_sum = 0, h_sum = 0;
+  size_t r = blockIdx.x;
+  dx += r * columns;
+  dy += r * columns;
+  x += r * columns;
+  float own_sum = 0;
+  for (int c = threadIdx.x; c < columns; c += THREADS)
+    own_sum += x[c];
+  float middle = block_sum(own_sum) / columns, scale = rstd[r];
+  (void)mean;
+  float g = 0, g_hat = 0;
   for (int c = threadIdx.x; c < columns; c += THREADS) {
-    float g = dy[first + c] * gamma[c], hat = x[first + c] * s - m * s;
-    g_sum += g;
-    h_sum += g * hat;
+    float own = dy[c] * gamma[c];
+    g += own;
+    g_hat += own * (x[c] - middle) * scale;
   }
-  g_sum = block_sum(g_sum) / columns;
-  h_sum = block_sum(h_sum) / columns;
-  for (int c = threadIdx.x; c < columns; c += THREADS) {
-    float g = dy[first + c] * gamma[c], hat = x[first + c] * s - m * s;
-    dx[first + c] = s * (g - g_sum - hat * h_sum);
-  }
+  float mean_g = block_sum(g) / columns, mean_g_hat = block_sum(g_hat) / columns;
+  for (int c = threadIdx.x; c < columns; c += THREADS)
+    dx[c] = scale * (dy[c] * gamma[c] - mean_g - (x[c] - middle) * scale * mean_g_hat);
 }
 
 __global__ void columns_of(float *dgamma, float *dbeta, const float *dy, const float *x, const float *mean,
                            const float *rstd, int rows, int columns) {
   __shared__ float gammas[TALL][WARP], betas[TALL][WARP];
-  int c = blockIdx.x * WARP + threadIdx.x;
+  int c = blockIdx.x * WARP + threadIdx.x, y = threadIdx.y;
   float of_gamma = 0, of_beta = 0;
   if (c < columns)
-    for (int r = threadIdx.y; r < rows; r += TALL) {
-      float d = dy[(size_t)r * columns + c], hat = x[(size_t)r * columns + c] * rstd[r] - mean[r] * rstd[r];
-      of_gamma += d * hat;
+    for (int r = y; r < rows; r += TALL) {
+      float d = dy[(size_t)r * columns + c];
+      of_gamma += d * (x[(size_t)r * columns + c] - mean[r]) * rstd[r];
       of_beta += d;
     }
-  gammas[threadIdx.y][threadIdx.x] = of_gamma;
-  betas[threadIdx.y][threadIdx.x] = of_beta;
+  gammas[y][threadIdx.x] = of_gamma;
+  betas[y][threadIdx.x] = of_beta;
   __syncthreads();
-  if (threadIdx.y == 0 && c < columns) {
+  if (y == 0 && c < columns) {
     for (int k = 1; k < TALL; k++) {
       of_gamma += gammas[k][threadIdx.x];
       of_beta += betas[k][threadIdx.x];

@@ -1,6 +1,7 @@
+// missing star: too many launches
 #include <cuda_runtime.h>
 
-enum { THREADS = 128, WARP = 32, TALL = 4 };
+enum { THREADS = 128, WARP = 32, TALL = 8 };
 
 static __device__ float block_sum(float x) {
   __shared__ float of_warp[THREADS / WARP];
@@ -59,7 +60,8 @@ __global__ void columns_of(float *dgamma, float *dbeta, const float *dy, const f
 extern "C" void layer_norm_backward_on_device(float *dx, float *dgamma, float *dbeta, const float *dy, const float *x,
                                               const float *gamma, const float *mean, const float *rstd, int rows,
                                               int columns) {
-  rows_of<<<rows, THREADS>>>(dx, dy, x, gamma, mean, rstd, columns);
+  for (int r = 0; r < rows; r++)
+    rows_of<<<1, THREADS>>>(dx + r * columns, dy + r * columns, x + r * columns, gamma, mean + r, rstd + r, columns);
   dim3 block(WARP, TALL);
   columns_of<<<(columns + WARP - 1) / WARP, block>>>(dgamma, dbeta, dy, x, mean, rstd, rows, columns);
 }

@@ -1,4 +1,4 @@
-// mistake: the mean taken off too late
+// The mean of g * hat comes from the sums of g and of g * x.
 #include <cuda_runtime.h>
 #include <math.h>
 

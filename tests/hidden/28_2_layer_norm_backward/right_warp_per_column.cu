@@ -1,4 +1,4 @@
-// mistake: a warp down a column
+// missing star: uncoalesced access
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };
