@@ -1,4 +1,4 @@
-// mistake: keys beyond n
+// mistake: padding keys not masked
 #include <cuda_runtime.h>
 #include <math.h>
 

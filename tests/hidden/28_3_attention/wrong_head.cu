@@ -1,4 +1,4 @@
-// mistake: keys of another head
+// mistake: missing head offset
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the last tile left out
+// mistake: partial last tile left out
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: not divided by the sum
+// mistake: missing normalization
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the maximum was not taken off
+// mistake: numerically unstable softmax
 #include <cuda_runtime.h>
 #include <math.h>
 

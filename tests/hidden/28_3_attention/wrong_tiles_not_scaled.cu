@@ -1,4 +1,4 @@
-// mistake: values not scaled to the new maximum
+// mistake: partial sums not rescaled
 #include <cuda_runtime.h>
 #include <math.h>
 

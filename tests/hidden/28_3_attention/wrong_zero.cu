@@ -1,4 +1,4 @@
-// mistake: zero taken for the smallest score
+// mistake: numerically unstable softmax
 #include <cuda_runtime.h>
 #include <math.h>
 

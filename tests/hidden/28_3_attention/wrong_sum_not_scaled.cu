@@ -1,4 +1,4 @@
-// mistake: more than one launch
+// mistake: partial sums not rescaled
 #include <cuda_runtime.h>
 #include <math.h>
 
@@ -25,7 +25,7 @@ __global__ void attention(float *out, const float *q, const float *k, const floa
       for (int d = 0; d < D; d++)
         s += own[d] * of_k[j][d];
       float larger = fmaxf(most, s), shrink = expf(most - larger), weight = expf(s - larger);
-      sum = sum * shrink + weight;
+      sum += weight;
       most = larger;
       for (int d = 0; d < D; d++)
         value[d] = value[d] * shrink + weight * of_v[j][d];
@@ -41,8 +41,6 @@ __global__ void attention(float *out, const float *q, const float *k, const floa
 }
 
 extern "C" void attention_on_device(float *out, const float *q, const float *k, const float *v, int heads, int n) {
-  for (int h = 0; h < heads; h++) {
-    int at = h * n * D;
-    attention<<<(n + QUERIES - 1) / QUERIES, QUERIES>>>(out + at, q + at, k + at, v + at, n);
-  }
+  dim3 grid((n + QUERIES - 1) / QUERIES, heads);
+  attention<<<grid, QUERIES>>>(out, q, k, v, n);
 }

