@@ -35,5 +35,5 @@ FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {
       }
     }
   }
-  return fy_div_scalar(total, (double)fy_numel(y));
+  return fy_float(fy_div_scalar(total, (double)fy_numel(y)));
 }

@@ -1,24 +1,21 @@
-// Exercise 24.3: Performance challenge: sum           lesson 24 · hard · 60 min
+// Exercise 24.3: Performance challenge: sum          lesson 24 · hard · 60 min
 //
-// Task      sum_on_device adds up an array, as x.sum() does, and is right, but
-//           slow. Make it faster:
-//               out[0] = x[0] + x[1] + ... + x[n-1]
-//           The score is its modelled time on a V100 for 2,097,152 floats,
-//           computed from the inspector's counts. ./ferry run shows it and what
-//           limits it; ./ferry best keeps your best results.
-// Example   x = 3 1 2   ->   out = 6
-// Write     sum_on_device and its kernels.
-// Inputs    x        device array of n floats, 16-byte aligned
-//           n        1 to 4,194,304; the order of the additions does not matter
-//           out      1 float on the device, 0 before the call
-//           scratch  device array of 1024 floats, yours to use
-// Required  - correct for every n, without data races or uninitialized reads
-//           - 1.5 x as fast as the original, also up to 100,000 elements below
-//           - kernels only (no copies, no fills), and no inline assembly
-// Stars     *     1.5 x as fast as the original
-//           **    1.8 x
-//           ***   2.8 x
-//           ****  3.9 x, about the speed of reading x
+// Task      The kernel below adds up an array, and is right. Make it faster.
+//               out = x.sum()
+// Example   x = 3 1 7 0 4   ->   out[0] = 15
+// Write     sum_on_device and its kernels, as you like.
+// Inputs    out       device memory of one float, 0 before the call
+//           x         device array of n floats, 16-byte aligned, all finite
+//           scratch   device array of 1024 floats, yours to use
+//           n         1 to 2^22
+// Required  - correct for every n, without data races or out-of-bounds accesses
+//           - kernels only, whose blocks have about equal work: no copies or
+//             fills, no inline assembly, no arrays of a thread unless the
+//             compiler can keep them in registers
+//           - 1.5 x as fast as the code below, also for n up to 100,000 below
+//             2^21 (modelled time)
+// Stars     * 1.5 x, ** 1.8 x, *** 2.8 x, **** 3.9 x as fast as the code below
+//           for 2^21 floats: modelled for a V100 from the inspector's counts
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -11,7 +11,8 @@
 // Inputs    a, b, c   row-major device arrays of finite floats, m x k, k x n
 //                     and m x n; c is uninitialized
 //           m, n, k   1 to 4096, any sizes
-// Required  - correct for all sizes, without data races or out-of-bounds accesses
+// Required  - correct for all sizes, without data races or out-of-bounds
+//             accesses
 //           - read a and b only with load(&a[i]), which is counted
 //           - at most m * n * k / 4 calls of load where all three sizes are
 //             multiples of 32: an eighth of the loads of the naive kernel

@@ -1,8 +1,8 @@
 // Exercise 27.1: Overlap copies and kernels        lesson 27 · medium · 40 min
 //
-// Task      Copy an array to the device, apply the kernel `work` to it, and copy
-//           the result back. Use chunks and several streams, so that copies and
-//           kernels of different chunks overlap:
+// Task      Copy an array to the device, apply the kernel `work` to it, and
+//           copy the result back. Use chunks and several streams, so that
+//           copies and kernels of different chunks overlap:
 //               with torch.cuda.stream(streams[i]):
 //                   y = work(x[i].to("cuda", non_blocking=True))
 //                   out[i].copy_(y, non_blocking=True)
@@ -15,7 +15,8 @@
 // Required  - out is complete when the function returns; no data races
 //           - if n > count: at least two chunks, each with its own copies and
 //             kernel, in at least two streams
-//           - chunks overlap: none waits until all others are copied or computed
+//           - chunks overlap: none waits until all others are copied or
+//             computed
 // Stars     ** the host waits only after all work is queued
 #include <cuda_runtime.h>
 

@@ -15,7 +15,7 @@
 //             out-of-bounds accesses, and nothing copied to the host
 //           - x is loaded at max twice (the grader permits 2.75 times): once
 //             for max and sum, once for out
-// Stars     ** coalesced: at max 1.5 x the ideal sectors per request
+// Stars     ** coalesced: at most 1.5 x the ideal sectors per request
 //           *** one kernel launch
 #include <cuda_runtime.h>
 #include <math.h>

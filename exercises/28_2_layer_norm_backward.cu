@@ -1,8 +1,8 @@
 // Exercise 28.2: Layer norm, backward              lesson 28 · hard · 60 min
 //
-// Task      Compute the gradients of F.layer_norm(x, (columns,), gamma, beta), as
-//           torch.autograd.grad does. With hat = (x - mean) * rstd of each row
-//           and g = dy * gamma of each column:
+// Task      Compute the gradients of F.layer_norm(x, (columns,), gamma, beta),
+//           as torch.autograd.grad does. With hat = (x - mean) * rstd of each
+//           row and g = dy * gamma of each column:
 //               dx     = rstd * (g - mean of g - hat * mean of (g * hat))
 //               dgamma = sum of dy * hat over the rows
 //               dbeta  = sum of dy over the rows

@@ -1,20 +1,24 @@
-// Exercise 29.4: Find the bug: two streams            lesson 29 · hard · 30 min
+// Exercise 29.4: Find the bug: two streams           lesson 29 · hard · 30 min
 //
-// Task      sums_on_device adds up scaled batches. For b = 0 .. batches-1:
-//               in stream first:   scaled[i] = 2 * x[b][i]
-//               in stream second:  sum[i] += scaled[i]
-//           As PyTorch: with torch.cuda.stream(first): scaled.copy_(2 * x[b]).
-//           Sometimes sum contains one batch twice and another one not at all.
-//           There is more than one bug.
-// Example   x = {{1, 2}, {3, 4}}   ->   sum = 8 12
-// Fix       sums_on_device. Lesson 29, "The wrong stream", helps.
-// Inputs    x         batches x n floats on the device (both at least 1, n up
-//                     to 4,194,304), complete in stream first
-//           scaled    n floats, which hold the last scaled batch at the end
-//           sum       n floats, 0 in stream second, where the caller reads them
+// Task      sums_on_device adds up batches with two streams that work side by
+//           side, as this PyTorch code does for each batch b:
+//               with torch.cuda.stream(first):  scaled.copy_(2 * x[b])
+//               with torch.cuda.stream(second): sum.add_(scaled)
+//           The sum is often wrong: NaN, or a batch is in it twice and another
+//           not at all. Find out why. There may be more than one cause.
+// Example   x = 1 2 and 3 4   ->   sum = 8 12
+// Fix       sums_on_device
+// Inputs    x               device array, batches x n floats, which earlier
+//                           work in `first` writes
+//           scaled          device array of n floats, scratch
+//           sum             device array of n floats, which earlier work in
+//                           `second` sets to 0
+//           batches, n      1 to 1000, and 1 to 2^20
 //           first, second   non-blocking streams of the current device
-// Required  - correct in every order that the streams allow
-//           - the scaling in first, the adding in second, no host sync
+// Required  - later work in `second` finds the right sum, in whatever order the
+//             streams run
+//           - the host does not wait, nor ask whether work is done
+// Stars     ** scale runs in `first`, add in `second`
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

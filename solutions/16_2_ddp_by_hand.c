@@ -1,24 +1,24 @@
 // Exercise 16.2: DDP by hand                        lesson 16 · medium · 30 min
 //
-// Task      Make one training step of distributed data parallelism by hand:
-//           each rank has a batch of its own, processed in several parts to
-//           save memory (gradient accumulation).
-//           PyTorch:  optimizer.zero_grad()
-//                     for xs, ts in parts:   # all but the last: no_sync
-//                         (F.mse_loss(ddp(xs), ts) / len(parts)).backward()
-//                     optimizer.step()
-// Example   gradients 2 on rank 0 and 4 on rank 1: both ranks step with 3
-// Write     ddp_step. It is called in every rank.
-// Inputs    model, optimizer   equal in all ranks; may have old gradients
-//           x, target   this rank's batch; rows are a multiple of parts, and
-//                       the same number in all ranks
-//           parts, ranks   at least 1
-//           all_reduce  replaces a tensor's elements by their sums over all
-//                       ranks
-// Required  - the step of the mean loss over the samples of all ranks, in all
-//             ranks
-//           - at most rows / parts rows at once, and each row once
-//           - gradients are reduced once, not once per part
+// Task      Write a step of data parallelism by hand, with the gradient of
+//           the mean loss over the samples of all ranks. Each rank's batch goes
+//           through the model in parts. In PyTorch:
+//               for i in range(parts):
+//                   with ddp.no_sync() if i < parts - 1 else nullcontext():
+//                       (F.mse_loss(ddp(x[i]), target[i]) / parts).backward()
+// Example   gradients 2 and 4 on two ranks, 1 part   ->   both step with 3
+// Write     ddp_step, which every rank calls.
+// Inputs    model, optimizer    the same on all ranks; any optimizer; there may
+//                               be gradients of an earlier step
+//           x, target           this rank's batch: (rows, in) and (rows, out);
+//                               rows is equal on all ranks, a multiple of parts
+//           parts, ranks        1 or more, 2 or more
+//           all_reduce(t)       replaces t by its sum over all ranks, in place
+// Required  - on all ranks, the parameters after the step with the gradient of
+//             fy_mse_loss over all ranks' samples
+//           - the optimizer steps once, after the gradients are reduced
+// Stars     ** all_reduce gets each gradient once, not once per part
+//           *** the rows of one part at a time go through the model, each once
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

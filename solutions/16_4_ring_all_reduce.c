@@ -1,29 +1,30 @@
 // Exercise 16.4: Ring all-reduce                      lesson 16 · hard · 60 min
 //
-// Task      After ring_all_reduce, the data of every rank are the sums over all
-//           ranks, as after dist.all_reduce(data). Rank r can only send to rank
-//           r + 1 (the last one to rank 0) and receive from the rank before it.
-//           Cut the data into `ranks` parts. In the first half of the steps,
-//           each part travels around the ring and every rank adds its numbers
-//           to it; in the second half the finished parts travel around.
-// Example   ranks have 1 2, 3 4   ->   both have 4 6
-// Write     ring_all_reduce. All ranks call it at the same time.
-// Inputs    data     count floats; count is 1 to 1,048,576, and the same
-//                    everywhere
-//           rank, ranks   number of this rank, and how many there are, at least
-//                         2
-//           send     sends numbers to the next rank; returns without waiting
-//           receive  waits for the next message of the rank before, which must
-//                    have as many numbers as you ask for
-// Required  - the sums, in all ranks; ranks may be threads of one process
-//           - each rank sends at most 2 count + 2 ranks numbers
-// Stars     ** at most 2 (ranks - 1) messages per rank, of equal size (+- 1)
+// Task      Sum an array over all ranks, as dist.all_reduce(data) does, in a
+//           ring: each rank sends only to the next one. Cut the data into one
+//           part per rank. First each part goes around, and every rank adds its
+//           own numbers to it (reduce-scatter). Then the complete parts go
+//           around (all-gather). So a rank sends less than twice its data, for
+//           any number of ranks.
+// Example   ranks 0 and 1 have 1 2 and 10 20   ->   both have 11 22
+// Write     ring_all_reduce, which all ranks call at the same time.
+// Inputs    data           array of count floats, which differ between ranks
+//           count          1 to 2^20, the same on all ranks
+//           rank, ranks    0 to ranks - 1; 2 or more, threads of one process
+//           send           to rank + 1, from the last one to rank 0; copies the
+//                          numbers and does not wait
+//           receive        waits for the next message from the rank before; its
+//                          count must be that of the send
+// Required  - on all ranks, data is the sum, without deadlock or data races
+//           - each rank sends at most 3 x (count + ranks) floats
+// Stars     ** no message has more than ceil(count / ranks) numbers
+//           *** at most 2 (ranks - 1) messages per rank
 #include "ferry.h"
 #include <stdlib.h>
 // [answer]
 
-// Where part i starts: the sizes of the parts differ by one at most.
-static int64_t begin_of(int64_t i, int64_t count, int ranks) {
+// Part i starts here; the parts differ by one number at most.
+static int64_t part_start(int64_t i, int64_t count, int ranks) {
   return i * count / ranks;
 }
 // [end]
@@ -32,18 +33,18 @@ void ring_all_reduce(float *data, int64_t count, int rank, int ranks, void (*sen
                      void (*receive)(float *numbers, int64_t count)) {
   // [answer]
   const int n = ranks;
-  float *arrived = malloc((size_t)(count + 1) * sizeof *arrived);
+  float *buffer = malloc((size_t)(count / n + 1) * sizeof *buffer);
   for (int step = 0; step < 2 * (n - 1); step++) {
-    // Send the part that arrived last: in the first half a partial sum of step + 1 ranks, in the second a finished part.
-    const int sent = (rank - step + 2 * n) % n, taken = (rank - step - 1 + 2 * n) % n;
-    const int64_t from = begin_of(sent, count, n), to = begin_of(taken, count, n);
-    const int64_t size = begin_of(taken + 1, count, n) - to;
-    send(data + from, begin_of(sent + 1, count, n) - from);
-    receive(arrived, size);
+    // Send the part that was received last: a partial sum in the reduce-scatter, a complete one in the all-gather.
+    const int sent = (rank - step + 2 * n) % n, received = (rank - step - 1 + 2 * n) % n;
+    const int64_t from = part_start(sent, count, n), to = part_start(received, count, n);
+    const int64_t size = part_start(received + 1, count, n) - to;
+    send(data + from, part_start(sent + 1, count, n) - from);
+    receive(buffer, size);
     for (int64_t i = 0; i < size; i++)
-      data[to + i] = step < n - 1 ? data[to + i] + arrived[i] : arrived[i];
+      data[to + i] = step < n - 1 ? data[to + i] + buffer[i] : buffer[i];
   }
-  free(arrived);
+  free(buffer);
   // [stub]
   // [end]
 }

@@ -1,28 +1,30 @@
-// Exercise 23.3: Performance challenge: transpose     lesson 23 · hard · 60 min
+// Exercise 23.3: Performance challenge: transpose    lesson 23 · hard · 60 min
 //
-// Task      transpose_on_device transposes a matrix, as x.t().contiguous()
-//           does, and is right, but slow. Make it faster:
-//               out[j][i] = x[i][j]
-//           The score is its modelled time on a V100 for 1024 x 1024 floats,
-//           computed from the inspector's counts. ./ferry run shows it and what
-//           limits it; ./ferry best keeps your best results.
-// Example   x = {{1, 2, 3}, {4, 5, 6}}   ->   out = {{1, 4}, {2, 5}, {3, 6}}
-// Write     transpose and transpose_on_device.
-// Inputs    x              device array of rows x columns floats, aligned to 16
-//           rows, columns  1 to 200,000
-//           out            device array of columns x rows floats, aligned to 16
-// Required  - correct for every size, without races or out-of-bounds accesses
-//           - 1.5 x as fast as the original, also at sizes within 63 of 1024
-//           - no inline assembly, no local arrays beyond the registers
-// Stars     *    1.5 x as fast as the original
-//           **   2.2 x
-//           ***  2.9 x, about the speed of a copy
+// Task      The kernel below transposes a matrix, and is right. Make it faster.
+//               out = x.t().contiguous()
+// Example   x = 1 2 3    ->   out = 1 4
+//               4 5 6               2 5
+//                                   3 6
+// Write     transpose_on_device and its kernels, as you like.
+// Inputs    out       device array of columns x rows floats, 16-byte aligned
+//           x         device array of rows x columns floats, 16-byte aligned
+//           rows      1 to 200,000
+//           columns   1 to 200,000
+// Required  - correct for every size, without data races or out-of-bounds
+//             accesses
+//           - kernels only, whose blocks have about equal work: no copies, no
+//             inline assembly, no arrays of a thread unless the compiler can
+//             keep them in registers
+//           - 1.5 x as fast as the code below, also for sizes that differ by up
+//             to 63 from 1024 (modelled time)
+// Stars     * 1.5 x, ** 2.2 x, *** 2.9 x as fast as the code below for 1024 x
+//           1024 floats: modelled for a V100 from the inspector's counts
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
 
 // [answer]
-// The tile is loaded along rows of x and stored along rows of out. One word of padding puts its columns into different banks.
+// The tile is read along rows of x and written along rows of out. The padding puts its columns into different banks.
 enum { ROWS = 8 };
 
 __global__ void transpose(float *out, const float *x, int rows, int columns) {

@@ -1,43 +1,40 @@
-// Exercise 24.3: Performance challenge: sum           lesson 24 · hard · 60 min
+// Exercise 24.3: Performance challenge: sum          lesson 24 · hard · 60 min
 //
-// Task      sum_on_device adds up an array, as x.sum() does, and is right, but
-//           slow. Make it faster:
-//               out[0] = x[0] + x[1] + ... + x[n-1]
-//           The score is its modelled time on a V100 for 2,097,152 floats,
-//           computed from the inspector's counts. ./ferry run shows it and what
-//           limits it; ./ferry best keeps your best results.
-// Example   x = 3 1 2   ->   out = 6
-// Write     sum_on_device and its kernels.
-// Inputs    x        device array of n floats, 16-byte aligned
-//           n        1 to 4,194,304; the order of the additions does not matter
-//           out      1 float on the device, 0 before the call
-//           scratch  device array of 1024 floats, yours to use
-// Required  - correct for every n, without data races or uninitialized reads
-//           - 1.5 x as fast as the original, also up to 100,000 elements below
-//           - kernels only (no copies, no fills), and no inline assembly
-// Stars     *     1.5 x as fast as the original
-//           **    1.8 x
-//           ***   2.8 x
-//           ****  3.9 x, about the speed of reading x
+// Task      The kernel below adds up an array, and is right. Make it faster.
+//               out = x.sum()
+// Example   x = 3 1 7 0 4   ->   out[0] = 15
+// Write     sum_on_device and its kernels, as you like.
+// Inputs    out       device memory of one float, 0 before the call
+//           x         device array of n floats, 16-byte aligned, all finite
+//           scratch   device array of 1024 floats, yours to use
+//           n         1 to 2^22
+// Required  - correct for every n, without data races or out-of-bounds accesses
+//           - kernels only, whose blocks have about equal work: no copies or
+//             fills, no inline assembly, no arrays of a thread unless the
+//             compiler can keep them in registers
+//           - 1.5 x as fast as the code below, also for n up to 100,000 below
+//             2^21 (modelled time)
+// Stars     * 1.5 x, ** 1.8 x, *** 2.8 x, **** 3.9 x as fast as the code below
+//           for 2^21 floats: modelled for a V100 from the inspector's counts
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
 
 // [answer]
-enum { WARP = 32, MOST_BLOCKS = 512 }; // six or seven blocks per multiprocessor of a V100, which has 80
+enum { WARP = 32, MAX_BLOCKS = 512 }; // six or seven blocks for each of a V100's 80 multiprocessors
 
 static __device__ float warp_sum(float sum) {
-  for (int half = WARP / 2; half > 0; half /= 2)
-    sum += __shfl_down_sync(0xffffffff, sum, half);
+  for (int distance = WARP / 2; distance > 0; distance /= 2)
+    sum += __shfl_down_sync(0xffffffff, sum, distance);
   return sum;
 }
 
-// Each thread adds up many elements, four at a time; then the lanes of a warp, the warps of a block, and the blocks are combined.
+// Each thread adds up many elements, four at a time; then the lanes of a warp, the warps of a block, and the blocks.
 __global__ void add_up(float *out, const float *x, int n) {
-  __shared__ float part[THREADS / WARP];
-  int t = threadIdx.x, first = blockIdx.x * THREADS + t, all = gridDim.x * THREADS;
+  __shared__ float warp_sums[THREADS / WARP];
+  int t = threadIdx.x, first = blockIdx.x * THREADS + t, stride = gridDim.x * THREADS;
   float sum = 0;
-  for (int i = first; i < n / 4; i += all) {
+  for (int i = first; i < n / 4; i += stride) {
     float4 four = ((const float4 *)x)[i];
     sum += four.x + four.y + (four.z + four.w);
   }
@@ -45,10 +42,10 @@ __global__ void add_up(float *out, const float *x, int n) {
     sum += x[n / 4 * 4 + first];
   sum = warp_sum(sum);
   if (t % WARP == 0)
-    part[t / WARP] = sum;
+    warp_sums[t / WARP] = sum;
   __syncthreads();
   if (t < WARP) {
-    sum = warp_sum(t < THREADS / WARP ? part[t] : 0);
+    sum = warp_sum(t < THREADS / WARP ? warp_sums[t] : 0);
     if (t == 0)
       atomicAdd(out, sum);
   }
@@ -72,8 +69,8 @@ __global__ void add_up(float *out, const float *x, int n) {
 extern "C" void sum_on_device(float *out, const float *x, float *scratch, int n) {
   // [answer]
   int blocks = (n + 4 * THREADS - 1) / (4 * THREADS);
-  if (blocks > MOST_BLOCKS)
-    blocks = MOST_BLOCKS;
+  if (blocks > MAX_BLOCKS)
+    blocks = MAX_BLOCKS;
   add_up<<<blocks, THREADS>>>(out, x, n);
   // [stub]
   //| add_up<<<(n + THREADS - 1) / THREADS, THREADS>>>(out, x, n);

@@ -1,21 +1,21 @@
-// Exercise 25.3: Stream compaction                    lesson 25 · hard · 60 min
+// Exercise 25.3: Stream compaction                   lesson 25 · hard · 60 min
 //
-// Task      Keep the elements that are greater than a bound, close together and
-//           in their order, as out = x[x > bound] does (stream compaction):
-//               out[0 .. *count-1] = the x[i] > bound, in the order of x
-// Example   x = 5 1 7 3 6, bound = 4   ->   out = 5 7 6, count = 3
+// Task      Keep the elements that are larger than a bound, close together and
+//           in their order, and count them:
+//               out = x[x > bound]
+// Example   x = 3 1 7 0 4, bound = 2   ->   out = 3 7 4, *count = 3
 // Write     keep_on_device and the kernels that it launches.
-// Inputs    x, out    device arrays of n floats; x may contain NaN, which is
-//                     never greater
-//           n         0 to 100,000
-//           count     1 int on the device, to be written for n = 0 as well
-//           bound     any number but NaN
+// Inputs    out       device array of n floats; not to be written from index
+//                     *count on
+//           count     device memory of one int, to be written, also for n = 0
+//           x         device array of n floats; a NaN is not kept
 //           scratch   device array of 2048 ints, yours to use
-// Required  - correct for every n and in the order of x, whatever order the
-//             threads and blocks run in; nothing written after out[*count-1]
-//           - no copy to the host, no data races, no out-of-bounds accesses
-// Stars     ** at most 4 launches
-//           *** no serial kernel: at least 20 % active lanes in each
+//           bound     any float but NaN
+//           n         0 to 100,000
+// Required  - correct for every input, in any order of the blocks, without data
+//             races or out-of-bounds accesses
+//           - at most 8 kernel launches, no copy to the host
+// Stars     ** parallel: several blocks, and at least 20 % active lanes in all
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
@@ -23,19 +23,19 @@ enum { THREADS = 256, WARP = 32 };
 // [answer]
 // Inclusive scan of one value per thread; *total becomes the sum of the block.
 static __device__ int block_scan(int x, int *total) {
-  __shared__ int warp_totals[THREADS / WARP];
+  __shared__ int warp_sums[THREADS / WARP];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = 0;
-  for (int stride = 1; stride < WARP; stride *= 2) {
-    int other = __shfl_up_sync(0xffffffffu, x, stride);
-    x += lane >= stride ? other : 0;
+  for (int distance = 1; distance < WARP; distance *= 2) {
+    int other = __shfl_up_sync(0xffffffffu, x, distance);
+    x += lane >= distance ? other : 0;
   }
   if (lane == WARP - 1)
-    warp_totals[warp] = x;
+    warp_sums[warp] = x;
   __syncthreads();
   *total = 0;
   for (int w = 0; w < THREADS / WARP; w++) {
-    before += w < warp ? warp_totals[w] : 0;
-    *total += warp_totals[w];
+    before += w < warp ? warp_sums[w] : 0;
+    *total += warp_sums[w];
   }
   __syncthreads(); // every thread has read what the next call overwrites
   return x + before;
@@ -48,7 +48,7 @@ __global__ void count_kept(int *counts, const float *x, float bound, int n) {
     counts[blockIdx.x] = kept;
 }
 
-// Replaces the count of each block by its exclusive prefix sum; *count becomes the sum of all.
+// Replaces each block's count by its offset, the sum of the counts before it; *count becomes the sum of all.
 __global__ void scan_counts(int *counts, int *count, int blocks) {
   int carry = 0, total;
   for (int first = 0; first < blocks; first += THREADS) {
@@ -69,7 +69,7 @@ __global__ void write_kept(float *out, const int *offsets, const float *x, float
 }
 // [stub]
 //| __global__ void count_kept(int *counts, const float *x, float bound, int n) {
-//|   // counts[blockIdx.x] = ...
+//|   // one count for each block
 //| }
 // [end]
 

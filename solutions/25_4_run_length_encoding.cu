@@ -1,44 +1,47 @@
-// Exercise 25.4: Run-length encoding                  lesson 25 · hard · 60 min
+// Exercise 25.4: Run-length encoding                 lesson 25 · hard · 60 min
 //
-// Task      Find the runs of equal elements (run-length encoding), as
-//           torch.unique_consecutive(x, return_counts=True) does.
-// Example   x = 7 7 7 2 5 5 7
-//           ->   values = 7 2 5 7,  lengths = 3 1 2 1,  count = 4
+// Task      Find the runs of equal elements: the value and the length of each,
+//           in order, and their number, as
+//               torch.unique_consecutive(x, return_counts=True)
+// Example   x = 7 7 7 2 5 5 7   ->   values = 7 2 5 7, lengths = 3 1 2 1,
+//           *count = 4
 // Write     runs_on_device and the kernels that it launches.
-// Inputs    x         device array of n ints
-//           n         0 to 100,000
-//           values, lengths   device arrays of n ints
-//           count     1 int on the device, to be written for n = 0 as well
+// Inputs    values    device array of n ints
+//           lengths   device array of n ints; neither is to be written from
+//                     index *count on
+//           count     device memory of one int, to be written, also for n = 0
+//           x         device array of n ints, any values
 //           scratch   device array of n + 2048 ints, yours to use
-// Required  - correct for every n and in the order of x; nothing written from
-//             values[*count] and lengths[*count] on
-//           - computed by kernels, without races or out-of-bounds accesses
-// Stars     ** at most 5 launches, no copy to the host, no host sync
-//           *** no serial kernel: at least 20 % active lanes in each
+//           n         0 to 100,000
+// Required  - correct for every input, in any order of the blocks, without data
+//             races or out-of-bounds accesses
+//           - no copy to the host, and the host does not wait for the device
+// Stars     ** parallel: several blocks, and at least 20 % active lanes in all
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
 
 // [answer]
+// The head of a run is its first element.
 static __device__ int is_head(const int *x, int i, int n) {
   return i < n && (i == 0 || x[i] != x[i - 1]);
 }
 
 // Inclusive scan of one value per thread; *total becomes the sum of the block.
 static __device__ int block_scan(int x, int *total) {
-  __shared__ int warp_totals[THREADS / WARP];
+  __shared__ int warp_sums[THREADS / WARP];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = 0;
-  for (int stride = 1; stride < WARP; stride *= 2) {
-    int other = __shfl_up_sync(0xffffffffu, x, stride);
-    x += lane >= stride ? other : 0;
+  for (int distance = 1; distance < WARP; distance *= 2) {
+    int other = __shfl_up_sync(0xffffffffu, x, distance);
+    x += lane >= distance ? other : 0;
   }
   if (lane == WARP - 1)
-    warp_totals[warp] = x;
+    warp_sums[warp] = x;
   __syncthreads();
   *total = 0;
   for (int w = 0; w < THREADS / WARP; w++) {
-    before += w < warp ? warp_totals[w] : 0;
-    *total += warp_totals[w];
+    before += w < warp ? warp_sums[w] : 0;
+    *total += warp_sums[w];
   }
   __syncthreads(); // every thread has read what the next call overwrites
   return x + before;
@@ -50,7 +53,7 @@ __global__ void count_heads(int *counts, const int *x, int n) {
     counts[blockIdx.x] = heads;
 }
 
-// Replaces the count of each block by its exclusive prefix sum; *count becomes the sum of all.
+// Replaces each block's count by its offset, the sum of the counts before it; *count becomes the sum of all.
 __global__ void scan_counts(int *counts, int *count, int blocks) {
   int carry = 0, total;
   for (int first = 0; first < blocks; first += THREADS) {
@@ -63,7 +66,7 @@ __global__ void scan_counts(int *counts, int *count, int blocks) {
     *count = carry;
 }
 
-__global__ void write_heads(int *starts, const int *offsets, const int *x, int n) {
+__global__ void write_starts(int *starts, const int *offsets, const int *x, int n) {
   int i = blockIdx.x * THREADS + threadIdx.x, flag = is_head(x, i, n), total;
   int run = offsets[blockIdx.x] + block_scan(flag, &total) - flag;
   if (flag)
@@ -80,7 +83,7 @@ __global__ void write_runs(int *values, int *lengths, const int *count, const in
 }
 // [stub]
 //| __global__ void count_heads(int *counts, const int *x, int n) {
-//|   // counts[blockIdx.x] = ...
+//|   // one count for each block
 //| }
 // [end]
 
@@ -93,7 +96,7 @@ extern "C" void runs_on_device(int *values, int *lengths, int *count, const int 
   scan_counts<<<1, THREADS>>>(counts, count, blocks);
   if (blocks == 0)
     return;
-  write_heads<<<blocks, THREADS>>>(starts, counts, x, n);
+  write_starts<<<blocks, THREADS>>>(starts, counts, x, n);
   write_runs<<<blocks, THREADS>>>(values, lengths, count, starts, x, n);
   // [stub]
   // [end]

@@ -13,8 +13,8 @@
 // Required  - correct, without data races or out-of-bounds accesses
 //           - read a and b with load(&a[i]), and tiles in shared memory with
 //             fetch(&tile[i]): the grader records their order
-//           - in each step, load the next step's elements before the step's last
-//             fetch, with no barrier between the two
+//           - in each step, load the next step's elements before the step's
+//             last fetch, with no barrier between the two
 // Stars     ** at most k / 16 + 2 barriers: one per step of 16
 #include "counted.cuh" // load, fetch
 #include <cuda_runtime.h>

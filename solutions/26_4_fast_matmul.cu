@@ -1,28 +1,27 @@
-// Exercise 26.4: a faster product (make it faster)                            (chapter 26, docs/26_the_matrix_product.md)
+// Exercise 26.4: Performance challenge: matmul        lesson 26 · hard · 90 min
 //
-// product_on_device multiplies two matrices, and is right. Make it faster:
-//
-//   c[i][j] = a[i][0] * b[0][j] + ... + a[i][k-1] * b[k-1][j]          i = 0 .. m-1, j = 0 .. n-1
-//
-//   PyTorch:  c = a @ b
-//
-// There is no single right answer, but there is a score: the time that your kernels would take on a GTX 1650 for (256,
-// 128) times (128, 896), *modelled from what the inspector counts, not measured*. `./ferry run` shows it, and what
-// limits it; `./ferry best` shows your best so far. The exercise passes at 1.1 times as fast as what you see here, and
-// there are five stars.
-//
-// Given, in device memory, float32 by rows: a (m, k), b (k, n) and c (m, n), to be written; each begins at a multiple
-// of 16 bytes and has at most 2^30 elements, and m, n, k are at least 1 and at most 32768. The numbers are such that a
-// sum is exact in whichever order it is added up. More than one launch is allowed; each costs its time. It has to be
-// right for every size, and fast for others, too: sizes are drawn below the scored ones, m up to 15, n up to 31 and k
-// up to 7, and the first star has to be reached there as well. The inspector is to find nothing: what nobody wrote to a
-// tile is not multiplied, not even by 0, for it may be NaN. Not for these exercises: tensor cores, the library's
-// product, inline assembly, copies and fills, and variables of a thread's own beyond its registers, as an array is
-// unless all indices are known to the compiler.
+// Task      product_on_device multiplies two matrices, as torch.matmul does. It
+//           is right but slow. Make it faster. The score is the time of your
+//           kernels on a GTX 1650 for m = 256, n = 896, k = 128: modelled from
+//           counts, not measured. ./ferry run shows it, and what limits it.
+// Example   a = 1 2   b = 5 6   ->   c = 19 22
+//               3 4       7 8            43 50
+// Write     product_on_device and the kernels that it launches.
+// Inputs    a, b, c   row-major device arrays of finite floats, m x k, k x n
+//                     and m x n, 16-byte aligned; c is uninitialized
+//           m, n, k   1 to 4096, any sizes; all sums are exact in any order
+// Required  - correct for all sizes, without data races, out-of-bounds accesses
+//             or uninitialized reads
+//           - faster than this file at the scored size, and at least 0.9 times
+//             as fast at sizes slightly below it
+//           - no copies, fills, libraries, tensor cores, inline assembly or
+//             per-thread arrays that do not fit into registers
+// Stars     at 1.02, 2.2, 3.5, 4.5 and 5 times the speed of this file
 #include <cuda_runtime.h>
 
 // [answer]
-// A block has 128 x 128 elements of c, and each of its 256 threads four pieces of 4 x 4. The tile of a is stored turned.
+// A block computes 128 x 128 elements of c, and each of its 256 threads four groups of 4 x 4. The tile of a is stored
+// transposed.
 enum { WIDE = 128, STEP = 8, THREADS = 256, EACH = 8, HALF = 64 };
 
 typedef struct Matrices {
@@ -36,9 +35,8 @@ typedef struct Tiles {
   float a[STEP][WIDE], b[STEP][WIDE];
 } Tiles;
 
-// Four neighbours in a row of a (rows, columns) matrix; beyond it there are zeros. Where all rows begin at multiples of
-// 16 bytes, it is one load.
-static __device__ float4 four(bool vectors, const float *from, int row, int column, int rows, int columns) {
+// Four neighbors in a row of a rows x columns matrix, with zeros past its end: one load if all rows are 16-byte aligned.
+static __device__ float4 load_four(bool vectors, const float *from, int row, int column, int rows, int columns) {
   if (vectors)
     return row < rows && column < columns ? *(const float4 *)&from[(size_t)row * columns + column]
                                           : make_float4(0, 0, 0, 0);
@@ -49,10 +47,10 @@ static __device__ float4 four(bool vectors, const float *from, int row, int colu
   return make_float4(at[0], at[1], at[2], at[3]);
 }
 
-static __device__ void bring(Tiles *to, Matrices in, int top, int left, int begin) {
+static __device__ void load_tiles(Tiles *to, Matrices in, int top, int left, int begin) {
   int t = threadIdx.x, row = t / 2, p = t % 2 * 4;
-  float4 a = four(in.vectors, in.a, top + row, begin + p, in.m, in.k);
-  float4 b = four(in.vectors, in.b, begin + t / 32, left + t % 32 * 4, in.k, in.n);
+  float4 a = load_four(in.vectors, in.a, top + row, begin + p, in.m, in.k);
+  float4 b = load_four(in.vectors, in.b, begin + t / 32, left + t % 32 * 4, in.k, in.n);
   to->a[p][row] = a.x;
   to->a[p + 1][row] = a.y;
   to->a[p + 2][row] = a.z;
@@ -75,7 +73,7 @@ static __device__ void multiply(float (*sum)[EACH], const Tiles *in, int x, int 
   }
 }
 
-static __device__ void put(Matrices to, const float *sum, int row, int column) {
+static __device__ void store_four(Matrices to, const float *sum, int row, int column) {
   float *at = &to.c[(size_t)row * to.n + column];
   if (row >= to.m || column >= to.n)
     return;
@@ -94,7 +92,7 @@ __global__ void product(Matrices all) {
   int x = threadIdx.x % 16 * 4, y = threadIdx.x / 16 * 4, top = blockIdx.y * WIDE, left = blockIdx.x * WIDE;
   __align__(16) float sum[EACH][EACH] = {{0}};
   for (int begin = 0; begin < all.k; begin += STEP) {
-    bring(&tiles, all, top, left, begin);
+    load_tiles(&tiles, all, top, left, begin);
     __syncthreads();
     multiply(sum, &tiles, x, y);
     __syncthreads();
@@ -102,8 +100,8 @@ __global__ void product(Matrices all) {
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
     int row = top + y + i % 4 + i / 4 * HALF;
-    put(all, &sum[i][0], row, left + x);
-    put(all, &sum[i][4], row, left + x + HALF);
+    store_four(all, &sum[i][0], row, left + x);
+    store_four(all, &sum[i][4], row, left + x + HALF);
   }
 }
 // [stub]

@@ -1,9 +1,9 @@
 // Exercise 27.2: Capture and replay a CUDA graph   lesson 27 · medium · 45 min
 //
-// Task      Run `steps` steps, each with a batch of its own. In a step, left and
-//           right read x and the batch, and both computes the next x from their
-//           results. A launch costs the host microseconds, so capture one step
-//           as a graph, and replay it:
+// Task      Run `steps` steps, each with a batch of its own. In a step, left
+//           and right read x and the batch, and both computes the next x from
+//           their results. A launch costs the host microseconds, so capture one
+//           step as a graph, and replay it:
 //               with torch.cuda.graph(g): step(static_batch)
 //               for b in batches: static_batch.copy_(b); g.replay()
 // Example   2 steps: copy batch 0, launch the graph, copy batch 1, launch it

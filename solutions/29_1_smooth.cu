@@ -1,18 +1,17 @@
-// Exercise 29.1: Find the bug: smooth a signal        lesson 29 · easy · 10 min
+// Exercise 29.1: Find the bug: smooth a signal       lesson 29 · easy · 10 min
 //
-// Task      smooth_on_device replaces each element by the mean of itself and
-//           its two neighbors; at both ends, the element itself stands in for
-//           the missing neighbor:
-//               out[i] = (x[i-1] + x[i] + x[i+1]) / 3
-//           Its results are usually right, but not always.
+// Task      smooth_on_device computes the mean of each element and its two
+//           neighbors. At the ends the element itself is used for the missing
+//           neighbor:
+//               padded = F.pad(x[None, None], (1, 1), mode="replicate")
+//               out = F.avg_pool1d(padded, 3, stride=1)[0, 0]
 // Example   x = 3 6 9   ->   out = 4 6 8
-// Fix       smooth, so that it is right for every n.
-//           ./ferry inspect work/29_1_smooth.cu shows what it does to memory.
-// Inputs    x, out    device arrays of n floats, 16-byte aligned
-//           n         1 to 4,194,304
-// Required  - correct for every n, without out-of-bounds accesses
-//           - no copy to the host
-// Stars     ** one launch
+// Fix       Most results are right, but some are wrong or differ from run to
+//           run, and for some sizes the program ends with an error.
+// Inputs    out       device array of n floats, to be written
+//           x         device array of n floats, all finite
+//           n         1 to 2^22
+// Required  - correct for every n, without data races or out-of-bounds accesses
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

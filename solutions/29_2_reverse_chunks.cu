@@ -1,36 +1,36 @@
-// Exercise 29.2: Find the bug: reverse chunks       lesson 29 · medium · 15 min
+// Exercise 29.2: Find the bug: reverse chunks      lesson 29 · medium · 15 min
 //
-// Task      reverse_on_device reverses each chunk of 256 floats. A few blocks
-//           process many chunks, each in a loop:
-//               out[256 c + t] = x[256 c + 255 - t]        t = 0 .. 255
-//           In PyTorch, x.view(chunks, 256).flip(1).view(-1). It has been right
-//           with one block per chunk; with fewer blocks it sometimes is not.
-// Example   with chunks of 4:  x = 1 2 3 4 5 6 7 8  ->  out = 4 3 2 1 8 7 6 5
-// Fix       reverse, and keep its loop and its shared memory.
-//           ./ferry inspect work/29_2_reverse_chunks.cu helps.
-// Inputs    x, out    device arrays of 256 * chunks floats
+// Task      reverse_on_device reverses each chunk of 256 elements, with a few
+//           blocks that loop over many chunks:
+//               out = x.view(chunks, 256).flip(1).view(-1)
+// Example   with chunks of 4: x = 1 2 3 4 5 6 7 8   ->   out = 4 3 2 1 8 7 6 5
+// Fix       With as many blocks as chunks it has always been right. With fewer
+//           blocks some chunks are wrong, on some devices and not at every run.
+// Inputs    out       device array of 256 x chunks floats, to be written
+//           x         device array of 256 x chunks floats
 //           chunks    1 to 1000
-// Required  - correct for every size, without data races
-//           - at most 4 blocks, and the elements go through shared memory
-// Stars     ** coalesced: at most 1.5 x the ideal sectors per request
+// Required  - correct for every input, without data races or out-of-bounds
+//             accesses
+//           - still one launch of at most 4 blocks
+// Stars     ** the elements go through shared memory
 #include <cuda_runtime.h>
 
 enum { CHUNK = 256, BLOCKS = 4 };
 
 __global__ void reverse(float *out, const float *x, int chunks) {
-  __shared__ float chunk[CHUNK];
+  __shared__ float tile[CHUNK];
   int t = threadIdx.x;
   for (int c = blockIdx.x; c < chunks; c += gridDim.x) {
     // [answer]
-    chunk[t] = x[c * CHUNK + t];
+    tile[t] = x[c * CHUNK + t];
     __syncthreads();
-    out[c * CHUNK + t] = chunk[CHUNK - 1 - t];
-    __syncthreads(); // every thread has read before the next iteration writes
+    out[c * CHUNK + t] = tile[CHUNK - 1 - t];
+    __syncthreads(); // every thread has read what the next iteration overwrites
     // [stub]
-    //| chunk[t] = x[c * CHUNK + t];
+    //| tile[t] = x[c * CHUNK + t];
     //| if (c == (int)blockIdx.x)
     //|   __syncthreads();
-    //| out[c * CHUNK + t] = chunk[CHUNK - 1 - t];
+    //| out[c * CHUNK + t] = tile[CHUNK - 1 - t];
     // [end]
   }
 }

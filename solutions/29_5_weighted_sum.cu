@@ -1,28 +1,29 @@
-// Exercise 29.5: Find the bug: a weighted sum         lesson 29 · hard · 30 min
+// Exercise 29.5: Find the bug: a weighted sum        lesson 29 · hard · 30 min
 //
-// Task      weighted_on_device adds up x with four weights that repeat, in two
-//           launches: one sum per block, then the sum of these.
-//               out[0] = sum of weights[i % 4] * x[i]        i = 0 .. n-1
-//           Three of its pointers are used in a way that CUDA does not allow.
-// Example   x = 1 1 1 1 2, weights = 1 2 3 4   ->   out = 12
-// Fix       weighted_on_device and its kernels.
-//           ./ferry inspect work/29_5_weighted_sum.cu helps.
-// Inputs    x         device array of n floats, n at least 1; it may be a view,
-//                     and the memory around it is not yours
-//           weights   4 floats on the host, other ones in each call
-//           out       1 float on the device
-// Required  - correct for every n and every alignment of x
-//           - memory used as CUDA allows, and freed in each call
-// Stars     ** two launches
+// Task      weighted_on_device computes a sum with four weights that repeat, as
+//           (x * weights.repeat(n // 4 + 1)[:n]).sum() does in PyTorch:
+//               out[0] = sum of weights[i % 4] * x[i]         i = 0 .. n-1
+//           Each block stores a partial sum, and a second kernel adds them. But
+//           the program ends with an error, or the sum is wrong. Find out why.
+//           There may be more than one cause.
+// Example   x = 1 2 3 4 5, weights = 1 10 100 1000   ->   out = 4326
+// Fix       weighted_on_device and its kernels
+// Inputs    x         n floats in device memory; may be a view, which begins at
+//                     any element of a larger array
+//           weights   host array of 4 floats
+//           out       one float in device memory, uninitialized
+//           n         1 to 2^24
+// Required  - correct for all inputs, in every call
+//           - no invalid memory access and no memory leak
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };
 
 // The sum of the block's threads, in thread 0.
-static __device__ float block_sum(float own) {
+static __device__ float block_sum(float x) {
   __shared__ float sums[THREADS];
   int t = threadIdx.x;
-  sums[t] = own;
+  sums[t] = x;
   __syncthreads();
   for (int half = THREADS / 2; half > 0; half /= 2) {
     if (t < half)
@@ -32,26 +33,26 @@ static __device__ float block_sum(float own) {
   return sums[0];
 }
 
-__global__ void add_parts(float *partial, const float *x, const float *weights, int n) {
+__global__ void partial_sums(float *partial, const float *x, const float *weights, int n) {
   int t = blockIdx.x * THREADS + threadIdx.x;
   float sum = 0;
   for (int q = t; q < n / 4; q += gridDim.x * THREADS) {
     // [answer]
-    const float *four = &x[4 * q]; // four loads: a view is 4-byte aligned, and rarely 16-byte aligned
+    const float *four = &x[4 * q]; // single floats: a view need not be aligned to 16 bytes
     sum += four[0] * weights[0] + four[1] * weights[1] + four[2] * weights[2] + four[3] * weights[3];
     // [stub]
     //| float4 four = ((const float4 *)x)[q];
     //| sum += four.x * weights[0] + four.y * weights[1] + four.z * weights[2] + four.w * weights[3];
     // [end]
   }
-  if (t < n % 4) // the last, incomplete four
+  if (t < n % 4) // the elements after the last group of four
     sum += x[n / 4 * 4 + t] * weights[t];
   sum = block_sum(sum);
   if (threadIdx.x == 0)
     partial[blockIdx.x] = sum;
 }
 
-__global__ void add_up(float *out, const float *partial, int count) {
+__global__ void final_sum(float *out, const float *partial, int count) {
   float sum = block_sum((int)threadIdx.x < count ? partial[threadIdx.x] : 0);
   if (threadIdx.x == 0)
     *out = sum;
@@ -64,16 +65,16 @@ extern "C" void weighted_on_device(float *out, const float *x, const float *weig
   float *partial;
   cudaMalloc((void **)&partial, blocks * sizeof(float));
   // [answer]
-  float *on_device; // the weights in device memory
-  cudaMalloc((void **)&on_device, 4 * sizeof(float));
-  cudaMemcpy(on_device, weights, 4 * sizeof(float), cudaMemcpyHostToDevice);
-  add_parts<<<blocks, THREADS>>>(partial, x, on_device, n);
-  add_up<<<1, THREADS>>>(out, partial, blocks);
+  float *device_weights;
+  cudaMalloc((void **)&device_weights, 4 * sizeof(float));
+  cudaMemcpy(device_weights, weights, 4 * sizeof(float), cudaMemcpyHostToDevice);
+  partial_sums<<<blocks, THREADS>>>(partial, x, device_weights, n);
+  final_sum<<<1, THREADS>>>(out, partial, blocks);
   cudaFree(partial); // cudaFree waits for both kernels
-  cudaFree(on_device);
+  cudaFree(device_weights);
   // [stub]
-  //| add_parts<<<blocks, THREADS>>>(partial, x, weights, n);
+  //| partial_sums<<<blocks, THREADS>>>(partial, x, weights, n);
   //| cudaFree(partial);
-  //| add_up<<<1, THREADS>>>(out, partial, blocks);
+  //| final_sum<<<1, THREADS>>>(out, partial, blocks);
   // [end]
 }

@@ -168,6 +168,13 @@ def task_and_stub(source):
     return "\n".join(task), "\n".join(lines[end:]).strip()
 
 
+def solution_code(path):
+    """Without its task, its tags and what only the stub has."""
+    code = task_and_stub(path)[1]
+    code = re.sub(r"^ *// \[stub\]\n.*?^ *// \[end\]\n?", "", code, flags=re.M | re.S)
+    return re.sub(r"^ *// \[(answer|end)\]\n?", "", code, flags=re.M)
+
+
 def write_exercises():
     for e in EXERCISES:
         task, stub = task_and_stub(e["source"])
@@ -179,6 +186,12 @@ def write_exercises():
             text += "## Hints\n\n" + "".join(
                 f"<details markdown=\"1\"><summary>Hint {i}</summary>\n\n{hint}\n</details>\n\n" for i, hint in enumerate(e["hints"], 1)
             )
+        page = ROOT / f"solutions/{e['id']}.md"
+        if page.exists():
+            worked = re.sub(r"^## ", "**", page.read_text().split("\n", 2)[2].strip(), flags=re.M)
+            worked = re.sub(r"^(\*\*[^*\n]+)$", r"\1**", worked, flags=re.M)
+            code = solution_code(ROOT / "solutions" / e["source"].name)
+            text += f"## Solution\n\n<details markdown=\"1\"><summary>The worked solution</summary>\n\n```{language}\n{code}\n```\n\n{worked}\n</details>\n\n"
         if e["mistakes"]:
             names = "".join(f"- {html.escape(m)}\n" for m in sorted(set(e["mistakes"])))
             text += (

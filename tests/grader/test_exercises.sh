@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The tests of the tests. For every exercise: the stub scores 0, the solution and every right_* score 100 %, every wrong_* less,
-# with its mistake's name in the report, and so do an empty function and a constant. And docs/exercises.md is the table of all
-# of that.
+# with its mistake's name in the report, and so do an empty function and a constant. And docs/dev/exercise_tests.md is the
+# table of all of that.
 #
 # usage: tests/grader/test_exercises.sh [--sample | --solutions] [--times N] [PATTERN] | --all-of-them | --write
 #   PATTERN         the answers to the exercises whose id matches this extended regular expression (without one: to all)
@@ -345,7 +345,7 @@ fi
 
 table() {
   cat <<'END'
-# The exercises, and how their tests were tested
+# How the exercises' tests were tested
 
 Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
 and wrong answers, each with a misconception that the report names; and, besides those in the table, with functions that do
@@ -394,7 +394,8 @@ END
 }
 
 if [ "$what" = write ]; then
-  table >docs/exercises.md
+  table >docs/dev/exercise_tests.md
+  python3 tests/grader/exercise_index.py >docs/exercises.md
 fi
 if [ "$what" = all-of-them ]; then
   runs=$(sed -nE 's/^# run test: .* -- --sample (\^.*)/\1/p' "$0" | paste -sd '|')
@@ -410,8 +411,10 @@ if [ "$what" = all-of-them ]; then
       result 1 "$exercise: enough answers" "$right other right answers and $wrong wrong ones; 1 and 6 at least"
     fi
   done
-  table | diff docs/exercises.md - >"$work/difference"
-  result $? 'docs/exercises.md is the table' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
+  table | diff docs/dev/exercise_tests.md - >"$work/difference"
+  result $? 'docs/dev/exercise_tests.md is the table' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
+  python3 tests/grader/exercise_index.py | diff docs/exercises.md - >"$work/difference"
+  result $? 'docs/exercises.md has all exercises' "tests/grader/test_exercises.sh --write makes it: $(head -n 4 "$work/difference" | tr '\n' ' ')"
   "$ferry" cut --check >/dev/null 2>"$work/cut"
   result $? 'exercises/ is cut from solutions/' "./ferry cut makes it: $(head -n 2 "$work/cut" | tr '\n' ' ')"
 fi

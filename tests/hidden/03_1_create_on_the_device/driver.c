@@ -17,8 +17,8 @@ static FyDevice another_device(FyDevice device) {
   return fy_cuda_is_available() ? fy_device("cuda:0") : device;
 }
 
-// Each call differs from the one before it in one argument, and the last two repeat the first. Between these two the caller writes
-// into the result.
+// Each call differs from the one before it in one argument, and the last two repeat the first. Between these two the
+// caller writes into the result.
 static void call_all(Call call, FyTensor *grids[CALLS]) {
   const Call first = call;
   for (int i = 0; i < CALLS; i++) {

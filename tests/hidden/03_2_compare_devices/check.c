@@ -69,8 +69,8 @@ static const Mistake KEPT = {
 
 // ---- the largest difference -------------------------------------------------------------------------------------
 
-// Where the largest difference is, and whether it is x that is larger there, is the test's to say. Of `size`: x is laid out as `how`
-// says, y as `where`.
+// The test says where the largest difference is (`last`) and whether x is the larger one (`above`). `how` and `where`
+// are the layouts of x and y.
 static void ask_pair(Case *c, Shape size, Give how, Give where, bool last, bool above) {
   Array *x = draw_array(c, FY_FLOAT32, size, -4, 4), *y = draw_array(c, FY_FLOAT32, size, -4, 4);
   int64_t far = x->count == 0 ? -1 : last ? x->count - 1 : draw_int(c, 0, x->count - 1);
@@ -174,7 +174,7 @@ static bool by_two_loops(const Array *x, const Array *y, double result) {
   return found;
 }
 
-// The mistake of too many copies to the host.
+// Names the mistake for an excess of copies to the host.
 static const Mistake *fetched(const Case *c) {
   enum { MANY = 8 };
   return counts(c)->device_to_host >= MANY ? &BACK_IN_PIECES : &MOVED_AGAIN;
@@ -236,8 +236,8 @@ static void ask_square(Case *c) {
   int64_t n = draw_odd(c, 17, 31);
   ask_product(c, n, n, n, "cuda:0", (Give){.requires_grad = true});
 }
-// With the rounding of tensor cores: otherwise a simulated device's product equals the CPU's, and every difference is 0. All
-// are positive, so that the sums and their differences are large.
+// With the rounding of tensor cores. Otherwise a simulated device's product equals the CPU's, and every difference is
+// 0. All are positive, so that the sums and their differences are large.
 static void ask_large(Case *c) {
   int64_t k = draw_odd(c, 151, 199);
   ask_product_of(c, draw_array(c, FY_FLOAT32, shape(draw_odd(c, 101, 149), k), 32, 128),

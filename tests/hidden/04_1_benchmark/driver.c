@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The work counts itself on the device and copies its count to the host asynchronously. The driver logs each call of the work and
-// each reading of the clock, with the number of synchronizations and the count that had arrived by then.
+// The work counts itself on the device and copies its count to the host asynchronously. The driver logs each call of
+// the work and each reading of the clock, with the number of synchronizations and the count that had arrived by then.
 #include "driver.h"
 #include "answer.h"
 #include "device/runtime.h"

@@ -136,8 +136,8 @@ static int64_t between_readings(const Log *log, int64_t kind) {
   return found;
 }
 
-// A timed product has a reading directly before it and directly after it. A warm-up may have them as well. So of more than
-// `runs` such products only the last ones count, or with `every` all of them.
+// A timed product has a reading directly before it and directly after it. A warm-up may have them as well. If there are
+// more than `runs` such products, only the last ones count, or with `every` all of them.
 static Runs runs_of(const Case *c, const Log *log, int64_t kind, bool every) {
   Runs r = {0};
   int64_t skipped = every ? 0 : between_readings(log, kind) - (int64_t)given_number(c, "runs");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// After each product on the GPU its stream copies a count to the host asynchronously. The driver logs every product and every reading
-// of the clock, with the work that had started, that had finished, and the copies by then.
+// After each product on the GPU its stream copies a count to the host asynchronously. The driver logs every product and
+// every reading of the clock, with the work that had started, that had finished, and the copies by then.
 #include "driver.h"
 #include "answer.h"
 #include "device/runtime.h"

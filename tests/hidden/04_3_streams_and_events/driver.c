@@ -9,8 +9,8 @@ typedef struct Operands {
   FyEvent *before;
 } Operands;
 
-// Pending work writes both operands, each on its own stream. The weight is copied from a freed block of the computing stream: an
-// allocation on that stream reuses it while it is still read.
+// Pending work writes both operands, each on its own stream. The weight is copied from a freed block of the computing
+// stream: an allocation on that stream reuses it while it is still read.
 static void send(Operands *o) {
   FyDevice device = fy_device_of(o->weight);
   FyTensor *staged = NULL;

@@ -45,8 +45,8 @@ static const Mistake KEPT_GRAPH = {"loss computed after the update",
                                    "Return the loss of the forward pass, before the update.",
                                    "docs/05_model_moves.md#training-steps"};
 static const Mistake CLEARED_EARLY = {"NULL gradient",
-                                      "fy_grad returns NULL if the tensor was detached, or if its gradient was "
-                                      "cleared. Clear the gradients after the update.",
+                                      "fy_grad returns NULL before fy_backward, for a detached tensor, and after the "
+                                      "gradient was cleared. Update after fy_backward, and clear after the update.",
                                       "docs/05_model_moves.md#training-steps"};
 static const Mistake WAITED = {"host synchronization in the step",
                                "A value was copied to the host. Return the loss as a tensor.",
@@ -59,7 +59,7 @@ static const Mistake ON_HOST = {"parameters updated on the host",
                                 "Parameters or gradients were copied. Update them on their device.",
                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
 
-// ---- asking ------------------------------------------------------------------------------------------------------
+// ---- asking -----------------------------------------------------------------------------------------------------
 
 static void ask(Case *c, const char *device, int64_t batch, int64_t in, int64_t out, bool gaps) {
   Give plain = {.device = device}, parameter = {.device = device, .requires_grad = true};
@@ -94,7 +94,7 @@ static void ask_outputs(Case *c) {
   ask(c, "cuda:0", 1, draw_odd(c, 5, 9), 3, false);
 }
 
-// ---- two steps in plain loops ------------------------------------------------------------------------------------
+// ---- two steps in plain loops -----------------------------------------------------------------------------------
 
 typedef struct Variant {
   double weight_rate, bias_rate;                 // factors of lr, 1 if right
@@ -151,7 +151,7 @@ static Trained trained(Case *c, Variant v) {
   return t;
 }
 
-// ---- judging -----------------------------------------------------------------------------------------------------
+// ---- judging ----------------------------------------------------------------------------------------------------
 
 // Is the first loss the right second one?
 static bool losses_shifted(Case *c) {

@@ -1,4 +1,5 @@
-// Updates the parameters in fy_no_grad, without an optimizer. Moves the model in every step, which copies nothing later.
+// Updates the parameters in fy_no_grad, without an optimizer. Moves the model in every step, which copies nothing
+// later.
 #include "ferry.h"
 
 static void descend(FyTensorList *parameters) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exercise 5.5: constants registered as parameters. The driver sends the lists of names before it runs the module: with plain
-// fields the forward pass raises an error.
+// Exercise 5.5: constants registered as parameters. The driver sends the lists of names before it runs the module:
+// with plain fields the forward pass raises an error.
 #include "exercise.h"
 #include <math.h>
 #include <stdio.h>

@@ -224,8 +224,10 @@ static void suspects(Case *c, Numbers want) {
   if (count % batch && count > batch) {
     Numbers means = mean_of_means(c), whole = of_samples(c, 0, count - count % batch);
     double rows = (double)(count - count % batch) / (double)count;
-    suspect_that(c, near(loss, whole.loss) || near(loss, whole.loss * rows), &LAST_LEFT_OUT);
-    suspect_that(c, near(loss, means.loss) || (near(share, means.share) && near(loss, want.loss)), &MEAN_OF_MEANS);
+    const bool right = near(loss, want.loss);
+    suspect_that(c, !right && (near(loss, whole.loss) || near(loss, whole.loss * rows)), &LAST_LEFT_OUT);
+    suspect_that(c, right ? near(share, means.share) && !near(share, want.share) : near(loss, means.loss),
+                 &MEAN_OF_MEANS);
   }
   suspect_error(c, "exceeds", &TOO_LONG);
   if (count != 100) { // then count and percent are the same

@@ -10,7 +10,7 @@ enum { PASSES = 3 };
 void drive(Driver *d) {
   const int ranks = (int)driver_number(d, "ranks"), batch = (int)driver_number(d, "batch");
   const int64_t count = (int64_t)driver_number(d, "samples");
-  const int64_t first = (int64_t)driver_number(d, "epoch"), further = (int64_t)driver_number(d, "further");
+  const int64_t epoch = (int64_t)driver_number(d, "epoch");
   FyTensor *x = fy_zeros(fy_shape(count, 2)), *ids = fy_empty(fy_shape(count), .dtype = FY_INT64);
   for (int64_t i = 0; i < count; i++)
     ((int64_t *)fy_data_ptr(ids))[i] = i;
@@ -24,7 +24,7 @@ void drive(Driver *d) {
         own[i] = -1;
       fy_scope {
         FyDataset *data = fy_tensor_dataset(x, ids);
-        FyDataLoader *loader = batches_of_epoch(data, r, ranks, schedule == 1 ? first + further : first, batch);
+        FyDataLoader *loader = batches_of_epoch(data, r, ranks, schedule == 1 ? epoch + 1 : epoch, batch);
         if (loader) {
           fy_for_batches(b, loader) {
             const int64_t *got = fy_data_ptr(b.target);

@@ -1,4 +1,4 @@
-// mistake: order not reproducible
+// mistake: not reproducible
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// mistake: remainder dropped
+// mistake: samples left out
 #include "ferry.h"
 
 FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {

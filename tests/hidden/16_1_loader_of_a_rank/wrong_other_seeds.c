@@ -1,4 +1,4 @@
-// mistake: all samples in every rank
+// mistake: all samples on every rank
 #include "ferry.h"
 
 FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {

@@ -1,4 +1,4 @@
-// mistake: ranks use different permutations
+// mistake: different permutation on each rank
 #include "ferry.h"
 
 FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {

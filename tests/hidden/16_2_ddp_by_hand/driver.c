@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks are threads, each with a model of its own; an all-reduce ends when all have come.
+// Ranks are threads, each with a model of its own; an all-reduce ends when all ranks have called it.
 #include "driver.h"
 #include "answer.h"
 #include <pthread.h>
@@ -11,7 +11,7 @@ enum { MOST_RANKS = 4 };
 typedef struct Rank {
   int number;
   pthread_t thread;
-  FyTensor *reducing; // what it has brought to the present all-reduce
+  FyTensor *reducing; // its tensor in the current all-reduce
   int64_t elements, calls, rows, largest;
   float *weight, *bias, *shift;  // afterwards
   const void *parameter, *first; // the model's weight, and what was in it before the step
@@ -20,7 +20,7 @@ typedef struct Rank {
 
 static Driver *driver;
 static Rank ranks[MOST_RANKS];
-static int rank_count, come, ended, turn;
+static int rank_count, arrived, ended, round_number;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool stuck, other_size, raised, stepped;
@@ -48,17 +48,17 @@ static void all_reduce(FyTensor *t) {
   pthread_mutex_lock(&lock);
   self->reducing = t;
   self->elements += fy_numel(t);
-  stepped |= memcmp(self->parameter, self->first, self->bytes) != 0;
-  self->calls++;
-  const int mine = turn;
-  if (++come == rank_count) {
+  if (self->calls++ == 0)
+    stepped |= memcmp(self->parameter, self->first, self->bytes) != 0;
+  const int mine = round_number;
+  if (++arrived == rank_count) {
     sum_up();
-    come = 0;
-    turn++;
+    arrived = 0;
+    round_number++;
     pthread_cond_broadcast(&changed);
   }
-  while (turn == mine && !stuck) {
-    stuck = ended > 0; // those that have returned will not come
+  while (round_number == mine && !stuck) {
+    stuck = ended > 0; // a rank has returned
     if (stuck)
       pthread_cond_broadcast(&changed);
     else

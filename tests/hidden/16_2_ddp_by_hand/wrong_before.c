@@ -1,4 +1,4 @@
-// mistake: old gradients not cleared
+// mistake: gradients not cleared
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: all-reduce after every part
+// mistake: accumulated gradients reduced again
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

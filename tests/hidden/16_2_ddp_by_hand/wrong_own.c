@@ -1,4 +1,4 @@
-// mistake: gradients not reduced
+// mistake: gradients not reduced over the ranks
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

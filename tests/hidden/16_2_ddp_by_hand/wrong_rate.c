@@ -1,4 +1,4 @@
-// mistake: learning rate scaled instead of gradients
+// mistake: learning rate scaled instead of the gradients
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

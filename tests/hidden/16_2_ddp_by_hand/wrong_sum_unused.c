@@ -1,4 +1,4 @@
-// mistake: result of the all-reduce not used
+// mistake: reduced gradient not used
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

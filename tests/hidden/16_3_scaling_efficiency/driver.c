@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// One rank, with a clock that moves when something happens; what the other ranks do is written down.
+// One rank, with a simulated clock; the times of the other ranks are given.
 #include "driver.h"
 #include "answer.h"
 
-static const double *costs; // of this rank's steps, the last one for all further ones
+static const double *costs; // of this rank's steps, the last one for all later steps
 static int64_t cost_count, steps_made;
 static double clock_now, late, others;
 static double told = -1;    // to slowest
 static int barriers, asked; // asked: slowest
 
-// In every step the ranks average gradients: a rank that is not there yet is waited for.
+// In every step the ranks average gradients, so they wait for a late rank.
 static void meet(void) {
   if (steps_made >= 5) {
     clock_now += late;
@@ -47,7 +47,7 @@ void drive(Driver *d) {
   others = driver_number(d, "others");
   const double efficiency =
       scaling_efficiency((int)driver_number(d, "ranks"), (int)driver_number(d, "batch"), (int)driver_number(d, "steps"),
-                         driver_number(d, "alone"), step, barrier, now, slowest);
+                         driver_number(d, "single"), step, barrier, now, slowest);
   driver_put_number(d, "efficiency", efficiency);
   driver_put_number(d, "told", told);
   driver_put_number(d, "asked", asked);

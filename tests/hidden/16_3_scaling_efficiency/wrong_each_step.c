@@ -1,4 +1,4 @@
-// mistake: slowest rank of each step
+// mistake: slowest called in each step
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

@@ -1,4 +1,4 @@
-// mistake: efficiency inverted
+// mistake: inverted ratio
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

@@ -1,4 +1,4 @@
-// mistake: no barrier before the clock
+// mistake: waiting for a late rank in the measured time
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

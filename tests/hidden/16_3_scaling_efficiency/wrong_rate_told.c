@@ -1,4 +1,4 @@
-// mistake: rate instead of seconds
+// mistake: slowest called with a rate
 #include "ferry.h"
 
 double scaling_efficiency(int ranks, int batch, int steps, double alone, void (*step)(void), void (*barrier)(void),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks are threads, and the ring is a queue of messages between each two neighbours.
+// Ranks are threads, and the ring is a queue of messages between neighbors.
 #include "driver.h"
 #include "answer.h"
 #include <pthread.h>
@@ -7,19 +7,19 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_RANKS = 8, BESIDE = 8 };
+enum { MOST_RANKS = 8, MARGIN = 8 };
 
-typedef struct Parcel {
-  struct Parcel *next;
+typedef struct Packet {
+  struct Packet *next;
   int64_t count;
   float numbers[];
-} Parcel;
+} Packet;
 
 typedef struct Rank {
   int number;
-  Parcel *first, *last; // on their way to it
-  int64_t sent, messages, largest, smallest;
-  const float *into; // where it lets its first message be written, while it is in the call for that
+  Packet *first, *last; // sent to it
+  int64_t sent, messages, largest;
+  const float *into; // where it receives its first message, during that call
   bool fetched;
   float *data;
   pthread_t thread;
@@ -31,21 +31,20 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t between_calls;
 static bool stuck, other_size, raised, same_memory;
-static int met;            // ranks that have come to their first message
+static int met;            // ranks that have reached their first receive
 static int waiting, ended; // ranks
 static _Thread_local Rank *self;
 
 static void post(const float *numbers, int64_t count) {
-  Parcel *message = malloc(sizeof *message + (size_t)(count > 0 ? count : 0) * sizeof *numbers);
+  Packet *message = malloc(sizeof *message + (size_t)(count > 0 ? count : 0) * sizeof *numbers);
   Rank *to = &ranks[(self->number + 1) % rank_count];
-  *message = (Parcel){.count = count};
+  *message = (Packet){.count = count};
   if (count > 0)
     memcpy(message->numbers, numbers, (size_t)count * sizeof *numbers);
   pthread_mutex_lock(&lock);
   self->sent += count;
   self->messages++;
   self->largest = count > self->largest ? count : self->largest;
-  self->smallest = count < self->smallest ? count : self->smallest;
   if (to->last)
     to->last->next = message;
   else
@@ -55,7 +54,7 @@ static void post(const float *numbers, int64_t count) {
   pthread_mutex_unlock(&lock);
 }
 
-// Does nobody have anything to do any more? Then nobody ever will.
+// All ranks wait or have returned, and no message is left: a deadlock.
 static bool nothing_moves(void) {
   for (int r = 0; r < rank_count; r++)
     if (ranks[r].first)
@@ -63,8 +62,8 @@ static bool nothing_moves(void) {
   return waiting + ended == rank_count;
 }
 
-// Sending waits for nobody, so all ranks come to their first message, or end without: until then none goes on. In this moment two of
-// them that receive into the same memory would overwrite each other's numbers.
+// send does not wait, so all ranks reach their first receive, or return: until then none goes on. At this moment, two ranks that
+// receive into the same memory would overwrite each other's numbers.
 static void meet(const float *into, int64_t count) {
   self->fetched = true;
   self->into = count > 0 ? into : NULL;
@@ -89,7 +88,7 @@ static void fetch(float *numbers, int64_t count) {
       pthread_cond_wait(&arrived, &lock);
   }
   waiting--;
-  Parcel *message = self->first;
+  Packet *message = self->first;
   if (message) {
     self->first = message->next;
     if (!self->first)
@@ -116,25 +115,25 @@ static void call(float *data, int64_t count) {
   pthread_mutex_unlock(&lock);
 }
 
-// Nothing of the call before counts.
-static void begin_anew(void) {
+// Forgets the first call.
+static void reset_ranks(void) {
   ended = met = 0;
   for (int r = 0; r < rank_count; r++)
-    ranks[r] = (Rank){.number = r, .smallest = number_count, .data = ranks[r].data, .thread = ranks[r].thread};
+    ranks[r] = (Rank){.number = r, .data = ranks[r].data, .thread = ranks[r].thread};
 }
 
-// Two calls: of a few numbers, and of all. What an answer keeps of the first has to be large enough for the second.
+// Two calls: with few numbers, and with all.
 static void *run(void *argument) {
   self = argument;
   float few[3 * MOST_RANKS] = {0};
   const int64_t few_count = number_count < rank_count ? number_count : rank_count;
-  memcpy(few + MOST_RANKS, self->data + BESIDE, (size_t)few_count * sizeof *few);
+  memcpy(few + MOST_RANKS, self->data + MARGIN, (size_t)few_count * sizeof *few);
   call(few + MOST_RANKS, few_count);
   pthread_barrier_wait(&between_calls);
   if (self->number == 0)
-    begin_anew();
+    reset_ranks();
   pthread_barrier_wait(&between_calls);
-  call(self->data + BESIDE, number_count);
+  call(self->data + MARGIN, number_count);
   return NULL;
 }
 
@@ -142,41 +141,39 @@ void drive(Driver *d) {
   const Array *data = driver_array(d, "data");
   rank_count = (int)data->shape.size[0];
   number_count = (int)data->shape.size[1];
-  const size_t wide = (size_t)number_count + 2 * BESIDE;
+  const size_t wide = (size_t)number_count + 2 * MARGIN;
   float *memory = calloc((size_t)rank_count * wide, sizeof *memory);
   float *result = calloc((size_t)(rank_count * number_count) + 1, sizeof *result);
-  int64_t sent[MOST_RANKS], messages[MOST_RANKS], largest = 0, smallest = number_count;
+  int64_t sent[MOST_RANKS], messages[MOST_RANKS], largest = 0;
   for (int r = 0; r < rank_count; r++) {
-    ranks[r] = (Rank){.number = r, .smallest = number_count, .data = memory + (size_t)r * wide};
+    ranks[r] = (Rank){.number = r, .data = memory + (size_t)r * wide};
     for (size_t i = 0; i < wide; i++)
       ranks[r].data[i] = 12345;
-    memcpy(ranks[r].data + BESIDE, data->f32 + (int64_t)r * number_count, (size_t)number_count * sizeof(float));
+    memcpy(ranks[r].data + MARGIN, data->f32 + (int64_t)r * number_count, (size_t)number_count * sizeof(float));
   }
   if (pthread_barrier_init(&between_calls, NULL, (unsigned)rank_count) != 0)
     abort();
   for (int r = 0; r < rank_count; r++)
     if (pthread_create(&ranks[r].thread, NULL, run, &ranks[r]) != 0)
       abort();
-  bool beside = false;
+  bool outside = false;
   for (int r = 0; r < rank_count; r++)
     pthread_join(ranks[r].thread, NULL);
   for (int r = 0; r < rank_count; r++) {
-    for (int i = 0; i < BESIDE; i++)
-      beside |= ranks[r].data[i] != 12345 || ranks[r].data[BESIDE + number_count + i] != 12345;
-    memcpy(result + (size_t)(r * number_count), ranks[r].data + BESIDE, (size_t)number_count * sizeof(float));
+    for (int i = 0; i < MARGIN; i++)
+      outside |= ranks[r].data[i] != 12345 || ranks[r].data[MARGIN + number_count + i] != 12345;
+    memcpy(result + (size_t)(r * number_count), ranks[r].data + MARGIN, (size_t)number_count * sizeof(float));
     sent[r] = ranks[r].sent;
     messages[r] = ranks[r].messages;
     largest = ranks[r].largest > largest ? ranks[r].largest : largest;
-    smallest = ranks[r].smallest < smallest ? ranks[r].smallest : smallest;
   }
   driver_put_array(d, "data after", FY_FLOAT32, data->shape, result);
   driver_put_array(d, "sent", FY_INT64, shape(rank_count), sent);
   driver_put_array(d, "messages", FY_INT64, shape(rank_count), messages);
   driver_put_number(d, "largest", (double)largest);
-  driver_put_number(d, "smallest", (double)smallest);
   driver_put_number(d, "same memory", same_memory);
   driver_put_number(d, "stuck", stuck);
   driver_put_number(d, "other size", other_size);
-  driver_put_number(d, "beside", beside);
+  driver_put_number(d, "outside", outside);
   driver_put_number(d, "raised", raised);
 }

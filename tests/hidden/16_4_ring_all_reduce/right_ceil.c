@@ -1,4 +1,4 @@
-// missing star: parts of unequal size
+// Parts of ceil(count / ranks) numbers, and a smaller last one.
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// missing star: parts of unequal size
+// missing star: unequal parts
 #include "ferry.h"
 #include <stdlib.h>
 

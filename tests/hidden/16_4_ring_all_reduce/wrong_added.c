@@ -1,4 +1,4 @@
-// mistake: added in the all-gather phase
+// mistake: added instead of replaced in the all-gather
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

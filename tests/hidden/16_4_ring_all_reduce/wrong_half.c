@@ -1,4 +1,4 @@
-// mistake: no all-gather phase
+// mistake: missing all-gather
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

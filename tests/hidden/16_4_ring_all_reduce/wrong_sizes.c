@@ -1,4 +1,4 @@
-// mistake: mismatched message size
+// mistake: message size mismatch
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

@@ -1,4 +1,4 @@
-// mistake: deadlock: all ranks receive first
+// mistake: deadlock
 #include "ferry.h"
 #include <stdlib.h>
 #define BEGIN(part) ((part)*count / ranks)

@@ -1,4 +1,4 @@
-// mistake: whole data sent around
+// mistake: whole array sent in each step
 #include "ferry.h"
 #include <stdlib.h>
 

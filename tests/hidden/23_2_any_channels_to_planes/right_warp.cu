@@ -1,6 +1,6 @@
+// A warp has 32 pixels of its own: no other warp reads its part of the tile, so __syncwarp() is enough.
 #include <cuda_runtime.h>
 
-// A warp for 32 pixels: nobody else reads what it wrote, so __syncwarp() is enough.
 __global__ void planes(float *out, const float *in, int n, int channels) {
   extern __shared__ float room[];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32, words = 33 * channels;

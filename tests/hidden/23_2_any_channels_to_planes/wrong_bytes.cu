@@ -1,4 +1,4 @@
-// mistake: too little shared memory
+// mistake: dynamic shared memory too small
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

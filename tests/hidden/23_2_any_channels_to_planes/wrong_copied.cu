@@ -1,4 +1,4 @@
-// mistake: pixels copied as they were
+// mistake: channels not separated
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: no shared tile
+// mistake: uncoalesced access
 #include <cuda_runtime.h>
 
 __global__ void planes(float *out, const float *in, int n, int channels) {

@@ -1,4 +1,4 @@
-// mistake: planes within each block
+// mistake: wrong plane stride
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

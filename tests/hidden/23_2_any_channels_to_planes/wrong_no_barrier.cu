@@ -1,4 +1,4 @@
-// mistake: no barrier
+// mistake: missing barrier
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

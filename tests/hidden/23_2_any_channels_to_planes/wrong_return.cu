@@ -1,4 +1,4 @@
-// mistake: a barrier that some threads do not reach
+// mistake: divergent barrier
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

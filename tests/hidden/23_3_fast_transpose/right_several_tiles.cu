@@ -1,5 +1,5 @@
 // stars: 3
-// A block goes on to further tiles.
+// A block loops over tiles.
 #include <cuda_runtime.h>
 
 enum { TILE = 32, ROWS = 8, BLOCKS = 640 };

@@ -1,4 +1,4 @@
-// mistake: a vector where none may begin
+// mistake: misaligned vector access
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
@@ -18,7 +18,7 @@ __global__ void transpose(float *out, const float *x, int rows, int columns) {
   column = blockIdx.y * TILE + from;
   if (row >= columns)
     return;
-  if (columns % 4 == 0 && column + 3 < rows) { // of out, whose rows are as long as x has rows, it says nothing
+  if (columns % 4 == 0 && column + 3 < rows) { // which says nothing about the rows of out
     float4 four = {tile[from][to], tile[from + 1][to], tile[from + 2][to], tile[from + 3][to]};
     *(float4 *)&out[(size_t)row * rows + column] = four;
     return;

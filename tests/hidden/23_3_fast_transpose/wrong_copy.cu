@@ -1,4 +1,4 @@
-// mistake: copied instead of transposed
+// mistake: matrix copied, not transposed
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

@@ -1,4 +1,4 @@
-// mistake: incomplete tiles left out
+// mistake: wrong boundary tiles
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

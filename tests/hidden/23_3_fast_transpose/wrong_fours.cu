@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: misaligned vector access
 #include <cuda_runtime.h>
 
 enum { TILE = 32, THREADS = 256 };

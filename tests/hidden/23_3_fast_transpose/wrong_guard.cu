@@ -1,4 +1,4 @@
-// mistake: rows and columns swapped in the bounds check
+// mistake: bounds check not swapped
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

@@ -1,4 +1,4 @@
-// mistake: a pointer that kernels cannot use so
+// mistake: host pointer in a kernel
 #include <cuda_runtime.h>
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: memory read past the end
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

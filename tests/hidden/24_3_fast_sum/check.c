@@ -1,40 +1,51 @@
 // SPDX-License-Identifier: MIT
-// Exercise 24.3, a performance challenge: correct for every size, without findings, and scored by its modelled time. The elements are small multiples of a half,
-// so that every order of adding gives the same.
+// Exercise 24.3, a performance challenge: right for every size, without a finding, and scored by its modelled time. The elements are
+// small multiples of a half, so that every order of adding them gives the same sum.
 #include "exercise.h"
 #include <math.h>
+#include <string.h>
 
 #define LESSON "docs/24_reductions.md"
 
-static const Mistake NOT_FASTER = {"not faster than the original",
+static const Mistake NOT_FASTER = {"no speedup",
                                    "./ferry inspect --gpu v100 shows what limits the kernel: instructions with few "
-                                   "active lanes, barriers, memory. Start with the largest cost.",
-                                   "docs/24_reductions.md#seven-steps"};
-static const Mistake ATOMICS = {
-    "one atomic operation per element",
-    "Additions to one address are serialized. Let each block add up its elements first, and add to out once.",
-    "docs/24_reductions.md#atomics"};
-static const Mistake UNORDERED = {"missing barrier between the steps",
-                                  "A thread reads a value that another one has not written yet. Put a __syncthreads() "
-                                  "between the steps; within a warp use shuffles or __syncwarp().",
-                                  "docs/24_reductions.md#seven-steps"};
-static const Mistake LOST = {"race between blocks",
-                             "Two blocks read, add and write the same value, so one sum is lost. Use an atomic "
-                             "operation, and a __threadfence() between storing a partial sum and counting it.",
-                             "docs/24_reductions.md#one-launch-or-two"};
-static const Mistake REST = {"last elements left out",
-                             "n is rarely a multiple of 4 or of the elements that a block adds.",
-                             "docs/24_reductions.md#seven-steps"};
-static const Mistake SCORED_ALONE = {
-    "works for the scored size only",
-    "The elements after the scored number were not added. Let the loop run to n, whatever n is.",
-    "docs/24_reductions.md#7-many-elements-for-each-thread"};
-static const Mistake ONE_BLOCK = {"sum of one block only", "Add the partial sums of all blocks.",
-                                  "docs/24_reductions.md#one-launch-or-two"};
+                                   "active lanes, barriers, or memory. Begin with the largest of the times.",
+                                   LESSON "#seven-steps"};
+static const Mistake ATOMICS = {"too many atomic operations",
+                                "Atomic additions to one address are done one after another. Let each block add up its "
+                                "elements first, and add once.",
+                                LESSON "#atomics"};
+static const Mistake NO_BARRIER = {"missing barrier",
+                                   "A thread reads a sum that another one has not written yet. Put a __syncthreads() "
+                                   "between the steps, or use shuffles within a warp.",
+                                   LESSON "#seven-steps"};
+static const Mistake BETWEEN_BLOCKS = {
+    "data race between blocks",
+    "Two blocks access the same element, and nothing orders them. Use atomicAdd, or a "
+    "second launch, or an atomic counter with __threadfence() on both sides.",
+    LESSON "#one-launch-or-two"};
+static const Mistake REST = {
+    "remainder not added",
+    "n need not be a multiple of 4, or of the elements that a block adds. Add the remainder as "
+    "well.",
+    LESSON "#seven-steps"};
+static const Mistake HARD_CODED = {"hard-coded size",
+                                   "Elements past the scored size were not added. Let the loop go on to n.",
+                                   LESSON "#7-many-elements-for-each-thread"};
+static const Mistake LEFT_OUT = {
+    "elements left out", "Less than a quarter of the sum arrived. Add all elements, and the sums of all blocks.",
+    LESSON "#one-launch-or-two"};
 static const Mistake ONE_SIZE = {
-    "slow at sizes near the scored one",
-    "Other sizes must be fast as well: let the main loop handle any n, and treat the remainder separately.",
-    "docs/24_reductions.md#seven-steps"};
+    "slow at other sizes",
+    "Make it fast at all sizes near the scored one: let the same loop handle any n, and the "
+    "remainder separately.",
+    LESSON "#seven-steps"};
+static const Mistake TRUNCATED = {"floats truncated to int",
+                                  "An int holds a float on the way, and its fraction is lost. Use float for all sums.",
+                                  LESSON "#seven-steps"};
+static const Mistake OVERFLOW = {"scratch buffer overflow",
+                                 "scratch has 1024 elements. With a grid-stride loop 1024 blocks are enough for any n.",
+                                 LESSON "#one-launch-or-two"};
 
 enum { SIDE = 1 << 21 };
 static const Scored SCORED = {.gpu = "v100",
@@ -51,7 +62,7 @@ static void ask(Case *c, int64_t n) {
 static void ask_odd(Case *c) {
   ask(c, draw_odd(c, 5001, 20001));
 }
-static void ask_looked_at(Case *c) {
+static void ask_blocks(Case *c) {
   ask(c, 256 * draw_int(c, 9, 20) + draw_int(c, 1, 3));
 }
 static void ask_few(Case *c) {
@@ -63,13 +74,13 @@ static void ask_one(Case *c) {
 static void ask_scored(Case *c) {
   ask(c, SIDE);
 }
-static void ask_beside(Case *c) {
+static void ask_near(Case *c) {
   ask(c, SIDE - draw_odd(c, 1, 99999));
 }
 
-// Nearly the maximum: a grid made for the scored size has too few threads, or too few iterations per thread.
+// A grid or a loop with the scored size hard-coded does not reach the end.
 static void ask_above(Case *c) {
-  ask(c, 2 * SIDE - draw_odd(c, 1, 4095));
+  ask(c, SIDE + draw_odd(c, 4097, SIDE / 8));
 }
 
 static double sum_to(const Array *x, int64_t count) {
@@ -86,6 +97,11 @@ static double sum_of_floors(const Array *x) {
   return sum;
 }
 
+static bool is_overflow(const Case *c) {
+  const Array *scratch = got(c, "room");
+  return (scratch && scratch->flags & ARRAY_GUARD_BROKEN) || strstr(got_error(c), "it writes room[");
+}
+
 static bool judge_values(Case *c) {
   const Array *x = given(c, "x"), *out = got_shaped(c, "out", shape(1));
   const int64_t n = x->count;
@@ -94,21 +110,23 @@ static bool judge_values(Case *c) {
   want->f32[0] = (float)all;
   const bool wrong = out && got != all;
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
+  suspect_sure(c, is_overflow(c), &OVERFLOW);
   suspect_faults(c);
   suspect_that(c, wrong && (case_schedule(c) == SCHEDULE_THREADS_DOWN || case_schedule(c) == SCHEDULE_WITHIN_BLOCKS),
-               &UNORDERED);
+               &NO_BARRIER);
   suspect_that(c, wrong && (case_schedule(c) == SCHEDULE_BLOCKS_DOWN || case_schedule(c) == SCHEDULE_BETWEEN_BLOCKS),
-               &LOST);
-  suspect_that(c, wrong && got == sum_of_floors(x), &ADDED_WHOLE);
-  suspect_finding(c, "race-grid", &LOST);
-  suspect_finding(c, "race", &UNORDERED);
+               &BETWEEN_BLOCKS);
+  suspect_that(c, wrong && got == sum_of_floors(x), &TRUNCATED);
+  suspect_finding(c, "race-grid", &BETWEEN_BLOCKS);
+  suspect_finding(c, "race-block", &NO_BARRIER);
+  suspect_finding(c, "race-warp", &NO_BARRIER);
   if (n > 8)
     suspect_that(c, wrong && (got == sum_to(x, n / 4 * 4) || got == sum_to(x, n / 256 * 256)), &REST);
   if (n > SIDE)
     suspect_that(c, wrong && (got == sum_to(x, SIDE) || got == sum_to(x, SIDE) + all - sum_to(x, n / 4 * 4)),
-                 &SCORED_ALONE);
+                 &HARD_CODED);
   if (n > 4096)
-    suspect_that(c, wrong && got > 0 && got < all / 4, &ONE_BLOCK);
+    suspect_that(c, wrong && got > 0 && got < all / 4, &LEFT_OUT);
   return expect_array(c, "out", want, 0) && expect_by_kernel(c);
 }
 
@@ -125,38 +143,39 @@ static void judge_score(Case *c, double share, const Mistake *slow) {
   if (!judge_values(c))
     return;
   suspect_that(c, inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}) >= 32 * 128,
-               &ATOMICS); // of the instrumented blocks
+               &ATOMICS); // of the 32 instrumented blocks
   expect_score(c, (Least){.loaded = 4 * n, .share = share}, slow);
 }
 static void judge_scored(Case *c) {
   judge_score(c, 0, &NOT_FASTER);
 }
-static void judge_beside(Case *c) {
+static void judge_near(Case *c) {
   judge_score(c, (double)given(c, "x")->count / SIDE, &ONE_SIZE);
 }
 
 EXERCISE = {
     .id = "24_3_fast_sum",
     .title = "Performance challenge: sum",
-    .after_pass = "Thread coarsening, shuffles and one atomic per block make a reduction memory-bound: it takes the "
-                  "time of reading x.",
+    .after_pass = "A reduction is memory-bound: at the end nearly all of its time is spent on reading x.",
     .kind = "kernel",
     .chapter = 24,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#seven-steps",
     .open = true,
-    .hints = {"Which lanes take part in the addition? Let the active threads be neighbors.",
-              "In the first step half of the threads only load. Let each thread load and add several elements.",
-              "The last five steps belong to one warp: shuffles need no barrier and no shared memory.",
-              "Launch a grid that fills the GPU once, with a grid-stride loop: then reading x is all that is left."},
+    .hints =
+        {"Which lanes add in each step? Let contiguous threads be active: sequential addressing instead of t % (2 * "
+         "step).",
+         "In the first step half of the threads only load. Let each thread load and add several elements first.",
+         "The last five steps are within a warp: shuffles need no barrier and no shared memory.",
+         "Launch a few hundred blocks, each with a grid-stride loop over float4. Then reading x is what remains."},
     .functions = {"sum_on_device"},
-    // The instrumented test comes first: an uninitialized read is a finding there, and elsewhere only a wrong number.
-    .tests = {{.name = "instrumented", .ask = ask_looked_at, .judge = judge_inspected, .inspect = true},
+    // The inspected test is first: an uninitialized read is a finding there, and elsewhere only a wrong sum.
+    .tests = {{.name = "several blocks", .ask = ask_blocks, .judge = judge_inspected, .inspect = true},
+              {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "less than a warp", .ask = ask_few, .judge = judge},
               {.name = "scored", .ask = ask_scored, .judge = judge_scored, .scored = &SCORED},
-              {.name = "sizes near it", .ask = ask_beside, .judge = judge_beside, .scored = &SCORED},
+              {.name = "other sizes", .ask = ask_near, .judge = judge_near, .scored = &SCORED},
               {.name = "odd", .ask = ask_odd, .judge = judge},
-              {.name = "above it", .ask = ask_above, .judge = judge, .schedules = 1},
-              {.name = "fewer than a warp", .ask = ask_few, .judge = judge},
-              {.name = "one element", .ask = ask_one, .judge = judge}},
+              {.name = "above the scored size", .ask = ask_above, .judge = judge, .schedules = 1}},
 };

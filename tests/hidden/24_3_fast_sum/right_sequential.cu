@@ -18,6 +18,5 @@ __global__ void add_up(float *out, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *out, const float *x, float *room, int n) {
-  (void)room;
   add_up<<<(n + THREADS - 1) / THREADS, THREADS>>>(out, x, n);
 }

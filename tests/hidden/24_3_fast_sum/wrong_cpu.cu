@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 extern "C" void sum_on_device(float *out, const float *x, float *room, int n) {
-  (void)room;
   float *in = (float *)malloc((size_t)n * sizeof(float)), result = 0;
   cudaMemcpy(in, x, (size_t)n * sizeof(float), cudaMemcpyDeviceToHost);
   for (int i = 0; i < n; i++)

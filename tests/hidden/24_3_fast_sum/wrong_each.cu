@@ -1,4 +1,4 @@
-// mistake: one atomic operation per element
+// mistake: too many atomic operations
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -10,6 +10,5 @@ __global__ void add_up(float *out, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *out, const float *x, float *room, int n) {
-  (void)room;
   add_up<<<(n + THREADS - 1) / THREADS, THREADS>>>(out, x, n);
 }

@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: scratch buffer overflow
 // A partial sum for each 2048 elements: room has 1024 of them, as many as the scored size needs.
 #include <cuda_runtime.h>
 

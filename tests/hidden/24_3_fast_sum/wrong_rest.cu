@@ -1,4 +1,4 @@
-// mistake: last elements left out
+// mistake: remainder not added
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -23,6 +23,5 @@ __global__ void add_up(float *out, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *out, const float *x, float *room, int n) {
-  (void)room;
   add_up<<<640, THREADS>>>(out, x, n);
 }

@@ -1,4 +1,4 @@
-// mistake: works for the scored size only
+// mistake: hard-coded size
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -37,6 +37,5 @@ __global__ void add_up(float *out, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *out, const float *x, float *room, int n) {
-  (void)room;
   add_up<<<MOST_BLOCKS, THREADS>>>(out, x, n);
 }

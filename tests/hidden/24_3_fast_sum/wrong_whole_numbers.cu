@@ -1,4 +1,4 @@
-// mistake: added as whole numbers
+// mistake: floats truncated to int
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -18,6 +18,5 @@ __global__ void add_up(float *out, const float *x, int n) {
 }
 
 extern "C" void sum_on_device(float *out, const float *x, float *room, int n) {
-  (void)room;
   add_up<<<(n + THREADS - 1) / THREADS, THREADS>>>(out, x, n);
 }

@@ -8,9 +8,9 @@ void drive(Driver *d) {
   Shape size = {1, {n}}, space = {1, {2048}}, one = {1, {1}};
   float *out = (float *)driver_device_new(d, "out", FY_FLOAT32, size);
   int *count = (int *)driver_device_new(d, "count", FY_INT32, one);
-  int *room = (int *)driver_device_new(d, "room", FY_INT32, space);
+  int *scratch = (int *)driver_device_new(d, "room", FY_INT32, space);
   driver_count(d);
-  keep_on_device(out, count, x, room, (float)driver_number(d, "bound"), n);
+  keep_on_device(out, count, x, scratch, (float)driver_number(d, "bound"), n);
   driver_put_device(d, "count");
   driver_put_device(d, "out");
   driver_put_device(d, "room");

@@ -1,4 +1,4 @@
-// mistake: more blocks than threads
+// mistake: more chunks than threads
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32, MOST = 256 };

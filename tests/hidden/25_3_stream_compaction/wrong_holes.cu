@@ -1,4 +1,4 @@
-// mistake: elements not moved together
+// mistake: elements not compacted
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

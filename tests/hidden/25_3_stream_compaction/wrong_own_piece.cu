@@ -1,4 +1,4 @@
-// mistake: block offsets missing
+// mistake: chunk offsets missing
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: elements equal to the bound kept
+// mistake: wrong comparison
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

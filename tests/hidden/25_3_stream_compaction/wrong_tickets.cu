@@ -1,5 +1,4 @@
 // mistake: order not preserved
-// also: places drawn by atomic operations
 #include <cuda_runtime.h>
 
 __global__ void keep(float *out, int *count, const float *x, float bound, int n) {
@@ -9,7 +8,6 @@ __global__ void keep(float *out, int *count, const float *x, float bound, int n)
 }
 
 extern "C" void keep_on_device(float *out, int *count, const float *x, int *room, float bound, int n) {
-  (void)room;
   cudaMemsetAsync(count, 0, sizeof(int), 0);
   if (n > 0)
     keep<<<(n + 255) / 256, 256>>>(out, count, x, bound, n);

@@ -1,4 +1,4 @@
-// mistake: inclusive scan used as index
+// mistake: inclusive instead of exclusive scan
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

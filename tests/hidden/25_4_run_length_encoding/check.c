@@ -1,56 +1,72 @@
 // SPDX-License-Identifier: MIT
-// Exercise 25.4: run-length encoding. Runs are long enough to reach over the edges of blocks, and values come again later.
+// Exercise 25.4: run-length encoding. Runs cross block boundaries, and values occur again later.
 #include "exercise.h"
 
 #define LESSON "docs/25_scan.md"
 
-static const Mistake CUT = {"runs split at block boundaries",
-                            "The first element of a block is a head only if it differs from the element before it, "
-                            "which belongs to another block.",
+static const Mistake CUT = {"run cut at a block boundary",
+                            "The first element of each block was taken for a head. It is one only if it differs from "
+                            "the element before it, which belongs to another block.",
                             LESSON "#runs"};
-static const Mistake EDGE_HEADS = {"heads missing at a warp or block boundary",
-                                   "The neighbor of the first thread of a warp or block is in another warp. A shuffle "
-                                   "does not reach it, and returns the own value.",
+static const Mistake EDGE_HEADS = {"missing heads at warp boundaries",
+                                   "A run that begins with the first lane of a warp was added to the run before it. A "
+                                   "shuffle does not reach another warp: read x[i - 1] there.",
                                    LESSON "#runs"};
-static const Mistake MANY_PIECES = {"more blocks than threads",
-                                    "There may be more counts than one block has threads. Scan them in rounds.",
+static const Mistake MANY_CHUNKS = {"more chunks than threads",
+                                    "There may be more counts of chunks than one block has threads. Their scan needs a "
+                                    "loop that carries the sum of the rounds before.",
                                     LESSON "#over-blocks"};
 static const Mistake LAST = {"wrong length of the last run", "The last run has no next one: it ends at n.",
                              LESSON "#runs"};
-static const Mistake FIRST = {"first run missing", "Element 0 is always a head.", LESSON "#runs"};
-static const Mistake ENDS = {"start index instead of length",
-                             "The length of a run is the start of the next run minus its own start.", LESSON "#runs"};
-static const Mistake TAILS = {"value of the neighboring run", "The value of a run is that of its head, x[starts[run]].",
+static const Mistake FIRST = {"missing first run", "Element 0 is a head, whatever its value is.", LESSON "#runs"};
+static const Mistake ENDS = {"index instead of length",
+                             "lengths holds indices of x. Subtract the index of a run's head from that of the next "
+                             "head.",
+                             LESSON "#runs"};
+static const Mistake TAILS = {"value of the wrong run",
+                              "values holds the element before or after each run. A run's value is that of its head.",
                               LESSON "#runs"};
 static const Mistake ORDER = {"order not preserved",
-                              "The right runs are there in another order: a scan gives each head its own position.",
+                              "The right runs are there, in another order. An atomic counter numbers them in the order "
+                              "in which threads run. Compute each position with a scan.",
                               LESSON "#compaction"};
-
-static const Mistake COUNT = {"count not written", "*count must hold the number of runs, for n = 0 as well.",
+static const Mistake COUNT = {"count not written", "Write the number of runs to *count, also for n = 0.",
                               LESSON "#runs"};
-static const Mistake BEHIND = {
-    "written after the last run",
-    "Leave values and lengths unchanged from *count on: threads without a run write nothing.", LESSON "#runs"};
-static const Mistake BEYOND = {"out-of-bounds neighbor",
-                               "A thread read the element before the first one, or after the last.", LESSON "#runs"};
-static const Mistake NO_BARRIER = {
-    "missing barrier", "Threads of a block read in shared memory what other threads write at the same time.",
-    LESSON "#a-scan-within-a-block"};
-static const Mistake ALONE = {
-    "serial kernel", "One thread does the work of a kernel, and the other lanes of its warp are idle.", LESSON "#runs"};
-static const Mistake EMPTY_GRID = {"empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration.",
-                                   LESSON "#over-blocks"};
-static const Mistake ON_HOST = {"count copied to the host",
-                                "Launch one thread per element instead, and let the kernel read *count on the device.",
-                                "docs/25_scan.md#runs"};
-static const Mistake WAITED = {
-    "host synchronization",
-    "The host waited for the device between the kernels. The next kernel can read the number of runs on the device.",
+static const Mistake PAST_COUNT = {"elements written past the count",
+                                   "Do not write values and lengths from index *count on: threads without a run write "
+                                   "nothing.",
+                                   LESSON "#runs"};
+static const Mistake OUTSIDE = {
+    "out-of-bounds access",
+    "A thread reads before the first element or past the last. Compare i with 0 and n before "
+    "you read x[i] and x[i - 1].",
     LESSON "#runs"};
-static const Mistake LAUNCHES = {"too many launches", "Four launches are enough, however many runs there are.",
-                                 "docs/25_scan.md#runs"};
+static const Mistake NO_BARRIER = {"missing barrier",
+                                   "Threads of a block read shared memory that others write. Put a __syncthreads() "
+                                   "between the two.",
+                                   LESSON "#a-scan-within-a-block"};
+static const Mistake SERIAL = {
+    "serial kernel",
+    "Most of the work is done by one lane of a warp. Let neighboring threads have neighboring "
+    "elements.",
+    LESSON "#runs"};
+static const Mistake SINGLE_BLOCK = {"single block",
+                                     "A block runs on one multiprocessor, and the others are idle. Spread the elements "
+                                     "over many blocks.",
+                                     LESSON "#runs"};
+static const Mistake EMPTY_GRID = {
+    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing that has no block.",
+    LESSON "#over-blocks"};
+static const Mistake ON_HOST = {"copy to the host",
+                                "The number of runs was copied to the host, and the host had to wait. Launch enough "
+                                "threads for n runs, and let them read *count on the device.",
+                                LESSON "#runs"};
+static const Mistake WAITED = {"host synchronization",
+                               "The host waited for the device. Kernels of one stream run in order: launch them all "
+                               "without waiting.",
+                               LESSON "#runs"};
 
-// Runs of 1 to `longest` elements; neighboring runs always differ.
+// Runs of 1 to `longest`; two neighbouring runs always differ.
 static void ask(Case *c, int64_t n, int64_t longest) {
   Array *x = new_array(c, FY_INT32, shape(n));
   int32_t value = (int32_t)draw_int(c, 0, 6);
@@ -90,7 +106,7 @@ static void ask_large(Case *c) {
 static void ask_one(Case *c) {
   ask(c, 1, 3);
 }
-// Values that a first element may be compared with by mistake.
+// The first element has a value that an answer may use as if there were an element before it.
 static void ask_beginning(Case *c, int32_t first) {
   const int32_t others[] = {INT32_MIN, INT32_MAX, -1, 0, 1};
   int64_t n = draw_odd(c, 13, 29), run = draw_int(c, 1, 3);
@@ -121,14 +137,14 @@ typedef struct Runs {
   int64_t count;
 } Runs;
 
-// The runs, followed by -1 (memory as it was); split at multiples of `piece`.
-static Runs runs_of(Case *c, int64_t piece) {
+// The runs, then -1 (fresh memory); cut at multiples of `chunk`.
+static Runs runs_of(Case *c, int64_t chunk) {
   const Array *x = given(c, "x");
   Runs r = {new_array(c, FY_INT32, x->shape), new_array(c, FY_INT32, x->shape), 0};
   for (int64_t i = 0; i < x->count; i++)
     r.values->i32[i] = r.lengths->i32[i] = -1;
   for (int64_t i = 0; i < x->count; i++) {
-    if (i == 0 || x->i32[i] != x->i32[i - 1] || (piece && i % piece == 0)) {
+    if (i == 0 || x->i32[i] != x->i32[i - 1] || (chunk && i % chunk == 0)) {
       r.values->i32[r.count] = x->i32[i];
       r.lengths->i32[r.count++] = 0;
     }
@@ -165,7 +181,7 @@ static bool last_is_wrong(const Case *c, Runs want) {
          lengths->i32[want.count - 1] != want.lengths->i32[want.count - 1];
 }
 
-static bool are_places(const Case *c, Runs want) {
+static bool are_indices(const Case *c, Runs want) {
   const Array *lengths = got_shaped(c, "lengths", want.lengths->shape);
   int64_t begin = 0;
   for (int64_t r = 0; lengths && r < want.count; r++) {
@@ -177,7 +193,7 @@ static bool are_places(const Case *c, Runs want) {
   return lengths && want.count > 1;
 }
 
-static bool touched_behind(const Case *c, const char *name, int64_t count) {
+static bool written_past(const Case *c, const char *name, int64_t count) {
   const Array *a = got(c, name);
   for (int64_t i = count; a && i < a->count; i++)
     if (a->i32[i] != -1)
@@ -185,7 +201,7 @@ static bool touched_behind(const Case *c, const char *name, int64_t count) {
   return false;
 }
 
-// As many runs of each value, but in another order.
+// The right number of runs of each value, in another order.
 static bool reordered(const Case *c, Runs want) {
   const Array *values = got_shaped(c, "values", want.values->shape);
   const Array *lengths = got_shaped(c, "lengths", want.lengths->shape);
@@ -217,29 +233,31 @@ static void suspect_mistakes(Case *c, Runs want) {
   const Array *values = got_shaped(c, "values", want.values->shape);
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && n > 0, &NO_KERNEL);
-  suspect_finding(c, "bounds", &BEYOND);
-  suspect_that(c, count == -1, &COUNT);
-  for (int64_t piece = 32; piece <= 1024; piece += 32)
-    suspect_that(c, count > want.count && count == runs_of(c, piece).count, &CUT);
-  for (int64_t edge = 32; edge <= 1024; edge *= 2) // of one missing the first run may be it
+  suspect_finding(c, "bounds-global", &OUTSIDE);
+  suspect_error(c, ": it reads ", &OUTSIDE);
+  suspect_error(c, ": it writes ", &OUTSIDE);
+  suspect_that(c, count == -1 && !*got_error(c), &COUNT);
+  for (int64_t chunk = 32; chunk <= 1024; chunk += 32)
+    suspect_that(c, count > want.count && count == runs_of(c, chunk).count, &CUT);
+  for (int64_t edge = 32; edge <= 1024; edge *= 2) // if only one is missing it may be the first run
     suspect_that(c, count < want.count - 1 && count == heads_inside(c, edge), &EDGE_HEADS);
-  for (int64_t threads = 32; threads <= 256; threads *= 2) // 1024 threads are enough for the largest n
-    suspect_that(c, count < want.count - 1 && count == heads_before(c, threads * threads), &MANY_PIECES);
+  for (int64_t threads = 32; threads <= 256; threads *= 2) // 1024 chunks are enough for the largest n
+    suspect_that(c, count < want.count - 1 && count == heads_before(c, threads * threads), &MANY_CHUNKS);
   suspect_that(c, count == want.count - 1 && same(values, want.values, 1, count), &FIRST);
-  suspect_finding(c, "race-block", &NO_BARRIER);
-  suspect_finding(c, "race-warp", &NO_BARRIER);
+  const bool races = has_finding(c, "race-block") || has_finding(c, "race-warp");
+  suspect_that(c, races && !has_finding(c, "bounds"), &NO_BARRIER);
   const bool shifted = count == want.count && want.count > 1 && same(values, want.values, 1, want.count - 1);
-  const bool moved = reordered(c, want); // a shift is one as well, if the first and the last run have the same value
+  const bool moved = reordered(c, want); // so is a shift if the first and the last run have the same value
   suspect_that(c, moved && !shifted, &ORDER);
   suspect_that(c, last_is_wrong(c, want), &LAST);
-  suspect_that(c, are_places(c, want), &ENDS);
+  suspect_that(c, are_indices(c, want), &ENDS);
   suspect_that(c, shifted && !moved, &TAILS);
-  suspect_that(
-      c, count == want.count && (touched_behind(c, "values", want.count) || touched_behind(c, "lengths", want.count)),
-      &BEHIND);
+  suspect_that(c,
+               count == want.count && (written_past(c, "values", want.count) || written_past(c, "lengths", want.count)),
+               &PAST_COUNT);
 }
 
-// The runs, and nothing after them: unwritten elements are right here, which expect_array would refuse.
+// The runs, then unwritten elements, which expect_array would refuse.
 static bool expect_runs(Case *c, const char *name, const Array *want) {
   const Array *a = got_shaped(c, name, want->shape);
   if (!expect_that(c, a != NULL, NULL, "%s did not come back", name) ||
@@ -247,61 +265,75 @@ static bool expect_runs(Case *c, const char *name, const Array *want) {
     return false;
   for (int64_t i = 0; i < a->count; i++)
     if (a->i32[i] != want->i32[i])
-      return expect_that(c, false, NULL, "%s[%lld]: expected %d, got %d (-1: as it was)", name, (long long)i,
+      return expect_that(c, false, NULL, "%s[%lld]: expected %d, got %d (-1: unwritten)", name, (long long)i,
                          want->i32[i], a->i32[i]);
   return true;
 }
 
-static void judge(Case *c) {
+static bool judge_runs(Case *c) {
   Runs want = runs_of(c, 0);
   Array *count = new_array(c, FY_INT32, shape(1));
   count->i32[0] = (int32_t)want.count;
   suspect_mistakes(c, want);
   if (!expect_array(c, "count", count, 0) || !expect_runs(c, "values", want.values) ||
       !expect_runs(c, "lengths", want.lengths))
-    return;
-  if (want.count > 0)
-    expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL);
+    return false;
+  if (want.count > 0 && !expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL))
+    return false;
   if (counts(c)->host_to_device > 0 && !expect_by_kernel(c))
-    return;
-  expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST);
-  expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED);
-  expect_at_most(c, "launches", counts(c)->launches, 5, &LAUNCHES);
-  expect_no_finding(c);
+    return false;
+  return expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST) &&
+         expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED) && expect_no_finding(c);
+}
+
+static void judge(Case *c) {
+  judge_runs(c);
 }
 
 static void judge_lanes(Case *c) {
-  judge(c);
-  expect_parallel(c, 0.2, &ALONE);
+  if (judge_runs(c))
+    expect_inspected(c, ACTIVE_LANES, (Where){.in_all = true}, 0.2, &SERIAL);
+}
+
+static void judge_blocks(Case *c) {
+  int64_t most = 0;
+  if (!judge_runs(c))
+    return;
+  for (int i = 0; launch_shape(c, i); i++) {
+    const int64_t *s = launch_shape(c, i);
+    most = s[0] * s[1] * s[2] > most ? s[0] * s[1] * s[2] : most;
+  }
+  expect_that(c, most != 1, &SINGLE_BLOCK, "no launch has more than one block, for %lld elements",
+              (long long)given(c, "x")->count);
 }
 
 EXERCISE = {
     .id = "25_4_run_length_encoding",
     .title = "Run-length encoding",
-    .after_pass =
-        "Run-length encoding is a stream compaction of the heads of the runs: many problems are built from a scan.",
+    .after_pass = "Run-length encoding is a stream compaction of the runs' first elements, which is itself a scan.",
     .kind = "kernel",
     .chapter = 25,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#runs",
-    .stars = {{"at most 5 launches, no copy to the host, no host sync", {&LAUNCHES, &ON_HOST, &WAITED}},
-              {"no serial kernel: at least 20 % active lanes in each", {&ALONE}}},
+    .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}}},
     .hints =
-        {"Element i is the head of a run if i is 0 or x[i] != x[i - 1]. The first thread of a block compares with an "
-         "element of the block before.",
-         "Compact the heads, as in exercise 25.3, but store their indexes: starts[run] = i.",
-         "Then use one thread per run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run].",
-         "The last run ends at n. Launch that kernel with one thread per element; threads with run >= *count return."},
+        {"Call the first element of a run its head: element i is a head if i is 0 or x[i] != x[i - 1]. The first "
+         "thread of a block compares with the last element of the block before.",
+         "Compact the heads as in exercise 25.3, but write the index instead of the element: starts[run] = i.",
+         "Then use one thread per run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run]. "
+         "The last run ends at n.",
+         "Launch this kernel with a thread for each of the n elements. It reads *count on the device, and threads "
+         "with run >= *count return."},
     .functions = {"runs_on_device"},
     .tests = {{.name = "short runs", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
-              {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
-              {.name = "no two are equal", .ask = ask_ones, .judge = judge},
-              {.name = "runs longer than a block", .ask = ask_long, .judge = judge},
-              {.name = "a run of more than 65535", .ask = ask_longest, .judge = judge, .schedules = 1},
-              {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
-              {.name = "large and odd", .ask = ask_large, .judge = judge, .schedules = 2},
               {.name = "one element", .ask = ask_one, .judge = judge},
+              {.name = "less than a warp", .ask = ask_small, .judge = judge, .inspect = true},
+              {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},
+              {.name = "all runs have one element", .ask = ask_ones, .judge = judge},
+              {.name = "runs longer than a block", .ask = ask_long, .judge = judge},
+              {.name = "a run of more than 65,535", .ask = ask_longest, .judge = judge, .schedules = 1},
+              {.name = "large and odd", .ask = ask_large, .judge = judge_blocks, .schedules = 2},
               {.name = "the smallest int first", .ask = ask_smallest, .judge = judge, .schedules = 1},
               {.name = "the largest int first", .ask = ask_greatest, .judge = judge, .schedules = 1},
               {.name = "-1 first", .ask = ask_minus_one, .judge = judge, .schedules = 1},

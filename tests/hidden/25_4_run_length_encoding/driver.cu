@@ -9,9 +9,9 @@ void drive(Driver *d) {
   int *values = (int *)driver_device_new(d, "values", FY_INT32, size);
   int *lengths = (int *)driver_device_new(d, "lengths", FY_INT32, size);
   int *count = (int *)driver_device_new(d, "count", FY_INT32, one);
-  int *room = (int *)driver_device_new(d, "room", FY_INT32, space);
+  int *scratch = (int *)driver_device_new(d, "room", FY_INT32, space);
   driver_count(d);
-  runs_on_device(values, lengths, count, x, room, n);
+  runs_on_device(values, lengths, count, x, scratch, n);
   driver_put_device(d, "count");
   driver_put_device(d, "values");
   driver_put_device(d, "lengths");

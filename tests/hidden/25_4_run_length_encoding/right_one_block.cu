@@ -1,3 +1,4 @@
+// missing star: single block
 #include <cuda_runtime.h>
 
 enum { THREADS = 512 };

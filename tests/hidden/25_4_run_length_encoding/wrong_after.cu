@@ -1,4 +1,4 @@
-// mistake: value of the neighboring run
+// mistake: value of the wrong run
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: out-of-bounds neighbor
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: written after the last run
+// mistake: elements written past the count
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: runs split at block boundaries
+// mistake: run cut at a block boundary
 #include <cuda_runtime.h>
 
 enum { THREADS = 384, WARP = 32, WARPS = THREADS / WARP };

@@ -1,4 +1,4 @@
-// mistake: runs split at block boundaries
+// mistake: run cut at a block boundary
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -2,10 +2,4 @@
 #include <cuda_runtime.h>
 
 extern "C" void runs_on_device(int *values, int *lengths, int *count, const int *x, int *room, int n) {
-  (void)values;
-  (void)lengths;
-  (void)count;
-  (void)x;
-  (void)room;
-  (void)n;
 }

@@ -1,4 +1,4 @@
-// mistake: start index instead of length
+// mistake: index instead of length
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

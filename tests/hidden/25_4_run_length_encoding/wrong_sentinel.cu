@@ -1,4 +1,4 @@
-// mistake: first run missing
+// mistake: missing first run
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

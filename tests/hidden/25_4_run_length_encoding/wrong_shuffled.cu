@@ -1,4 +1,4 @@
-// mistake: heads missing at a warp or block boundary
+// mistake: missing heads at warp boundaries
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };

@@ -1,4 +1,4 @@
-// mistake: global memory read or written down columns
+// mistake: uncoalesced access
 #include <cuda_runtime.h>
 
 enum { SIDE = 16 };

@@ -1,4 +1,4 @@
-// mistake: the edges left out
+// mistake: partial edge tiles
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

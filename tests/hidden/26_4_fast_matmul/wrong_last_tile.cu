@@ -1,4 +1,4 @@
-// mistake: the last, partial tile left out
+// mistake: number of tiles rounded down
 #include <cuda_runtime.h>
 
 // A block has 64 x 64 elements of c, and a thread 8 of them, one below the other.

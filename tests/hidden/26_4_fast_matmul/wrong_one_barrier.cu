@@ -1,4 +1,4 @@
-// mistake: a barrier is missing
+// mistake: missing barrier
 #include <cuda_runtime.h>
 
 // A block has 64 x 64 elements of c, and a thread 8 of them, one below the other.

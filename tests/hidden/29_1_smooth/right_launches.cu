@@ -1,4 +1,4 @@
-// missing star: more than one launch
+// One launch per 256 elements.
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

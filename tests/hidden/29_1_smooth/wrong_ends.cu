@@ -1,4 +1,4 @@
-// mistake: first and last element left out
+// mistake: ends not computed
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

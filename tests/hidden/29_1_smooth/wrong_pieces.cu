@@ -1,11 +1,11 @@
-// mistake: block boundary treated as array boundary
+// mistake: block boundaries treated as ends
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
 
 __global__ void smooth(float *out, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  __shared__ float own[THREADS]; // of this block alone
+  __shared__ float own[THREADS];
   int t = threadIdx.x, end = min(THREADS, n - (int)blockIdx.x * THREADS);
   if (i < n)
     own[t] = x[i];

@@ -1,4 +1,4 @@
-// mistake: wrap-around at the ends
+// mistake: circular instead of replicate padding
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

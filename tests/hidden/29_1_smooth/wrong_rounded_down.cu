@@ -1,4 +1,4 @@
-// mistake: grid size rounded down
+// mistake: grid too small
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: zero padding at the ends
+// mistake: zero instead of replicate padding
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

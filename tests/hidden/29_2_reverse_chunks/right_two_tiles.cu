@@ -7,7 +7,7 @@ __global__ void reverse(float *out, const float *x, int pieces) {
   int t = threadIdx.x, turn = 0;
   for (int p = blockIdx.x; p < pieces; p += gridDim.x) {
     float *piece = both[turn];
-    turn = 1 - turn; // who is still reading reads the other one
+    turn = 1 - turn; // threads that still read, read the other one
     piece[t] = x[p * PIECE + t];
     __syncthreads();
     out[p * PIECE + t] = piece[PIECE - 1 - t];

@@ -1,4 +1,4 @@
-// mistake: missing barrier in the loop
+// mistake: missing barrier
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

@@ -1,4 +1,4 @@
-// mistake: one block per chunk
+// mistake: too many blocks
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

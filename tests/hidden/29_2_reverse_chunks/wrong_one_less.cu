@@ -1,4 +1,4 @@
-// mistake: a grid of no blocks
+// mistake: empty grid
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

@@ -1,4 +1,4 @@
-// mistake: only the first iteration
+// mistake: chunks left out
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

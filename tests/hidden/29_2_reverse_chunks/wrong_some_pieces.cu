@@ -1,5 +1,5 @@
-// mistake: only the first iteration
-// No more than 128 pieces.
+// mistake: chunks left out
+// At most 128 chunks.
 #include <cuda_runtime.h>
 
 enum { PIECE = 256, BLOCKS = 4 };

@@ -1,3 +1,4 @@
+// Sixteen elements per load, and counters for each warp; up to 32 blocks.
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 32, WARPS = THREADS / 32, BYTES = 16 };

@@ -1,3 +1,4 @@
+// missing star: few elements per block
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

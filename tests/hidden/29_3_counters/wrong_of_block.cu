@@ -1,4 +1,4 @@
-// mistake: atomicAdd_block on global counters
+// mistake: block-scope atomic operation
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: data race on a counter
+// mistake: non-atomic update
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: remainder counted by every block
+// mistake: remainder counted by each block
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8, WARPS = THREADS / 32, BYTES = 16 };

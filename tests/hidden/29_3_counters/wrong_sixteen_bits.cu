@@ -1,4 +1,4 @@
-// mistake: counter overflow
+// mistake: 16-bit overflow
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

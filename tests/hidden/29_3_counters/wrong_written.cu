@@ -1,4 +1,4 @@
-// mistake: block counts overwritten
+// mistake: only one block's counts
 #include <cuda_runtime.h>
 
 enum { BINS = 64, THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: default stream used
+// mistake: kernel in the default stream
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: buffer overwritten while in use
+// mistake: missing dependency between streams
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: only the last batch
+// mistake: sum overwritten instead of accumulated
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: missing wait for the producer
+// mistake: event recorded too early
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Exercise 29.5, find the bug: a host pointer in a kernel, a use after free, a misaligned vector access.
+// Exercise 29.5, find the bug: a host pointer in a kernel, memory that is freed before its last use, and a misaligned vector load.
 #include "exercise.h"
 #include <math.h>
 
 #define LESSON "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"
 
-static const Mistake FREED = {
-    "use after free", "A kernel reads memory that has been freed. Call cudaFree after the last launch that uses it.",
-    LESSON};
-static const Mistake OF_THE_HOST = {
-    "host pointer in a kernel",
-    "The weights are in host memory, which a kernel cannot read. Copy them to the device, or pass them by value.",
-    "docs/20_the_first_kernel.md#host-and-device"};
+static const Mistake FREED = {"use after free",
+                              "A kernel reads memory that was freed. Call cudaFree after the last launch that uses it.",
+                              LESSON};
+static const Mistake OF_THE_HOST = {"host pointer in a kernel",
+                                    "The weights are in host memory, where a kernel cannot read. Copy them to the "
+                                    "device, or pass them by value.",
+                                    "docs/20_the_first_kernel.md#host-and-device"};
 static const Mistake MISALIGNED = {"misaligned vector access",
-                                   "A float4 must start at a multiple of 16 bytes. x may be a view that starts "
-                                   "anywhere: load single floats, or vectors from the first aligned address on.",
+                                   "The address of a float4 must be a multiple of 16 bytes. x may be a view, which "
+                                   "begins at any element: load single floats, or vectors from the first such address "
+                                   "on.",
                                    "docs/22_global_memory.md#float4"};
-static const Mistake KEPT = {"memory leak", "Each call must free what it allocates: one cudaFree per cudaMalloc.",
-                             LESSON};
-static const Mistake ONE_WEIGHT = {"one weight for all", "Element i has weight i % 4.", LESSON};
-static const Mistake EARLIER = {"weights of an earlier call", "Each call has its own weights: copy them in each call.",
-                                LESSON};
-static const Mistake REST = {"last elements left out",
-                             "n is rarely a multiple of 4: add up to three elements after the last group of four.",
+static const Mistake LEAK = {"memory leak", "Call cudaFree for everything that you allocate, in every call.", LESSON};
+static const Mistake ONE_WEIGHT = {"one weight for all elements", "Element i has weight i % 4.", LESSON};
+static const Mistake EARLIER = {"weights of an earlier call",
+                                "Each call brings its own weights. Copy them in each call.", LESSON};
+static const Mistake REST = {"remaining elements left out",
+                             "n need not be a multiple of 4. Up to three elements follow the last group of four.",
                              "docs/22_global_memory.md#float4"};
-static const Mistake SHIFTED = {"weights shifted", "weights[0] belongs to x[0], wherever x starts in memory.", LESSON};
-static const Mistake AROUND = {"elements outside of the view",
-                               "x is a part of a larger array, and the elements around it may be NaN. They must not "
-                               "take part in the sum, not even times 0.",
-                               "docs/22_global_memory.md#float4"};
-static const Mistake SEVERAL = {"more than two launches",
-                                "One launch for the sums of the blocks, one for the sum of these.", LESSON};
+static const Mistake SHIFTED = {"weights shifted", "Element x[0] has weight 0, at whatever address x begins.", LESSON};
 
-static void ask_between(Case *c, int64_t n, int64_t begin, int64_t behind) {
-  Array *whole = draw_steps(c, shape(begin + n + behind), 1, 9, 0.25);
-  for (int64_t i = 0; i < whole->count; i++)
-    if (i < begin || i >= begin + n)
-      whole->f32[i] = NAN;
+static void ask_between(Case *c, int64_t n, int64_t begin, int64_t after) {
+  Array *whole = draw_steps(c, shape(begin + n + after), 1, 9, 0.25);
   give_array(c, "whole", whole, (Give){.device = "cuda:0"});
   Array *weights = new_array(c, FY_FLOAT32, shape(4));
   for (int64_t i = 0; i < 4; i++)
@@ -54,7 +45,7 @@ static void ask_inside(Case *c) {
 static void ask_view(Case *c) {
   ask(c, 4 * draw_int(c, 400, 600) + 3, draw_int(c, 1, 3));
 }
-static void ask_more(Case *c) { // than the blocks have threads
+static void ask_more(Case *c) { // more elements than 8 blocks of 128 threads take at once
   ask(c, 4 * draw_int(c, 1200, 1500) + draw_int(c, 1, 3), 4 * draw_int(c, 1, 3) + 1);
 }
 static void ask_few(Case *c) {
@@ -69,7 +60,7 @@ static void ask_one(Case *c) {
 
 typedef struct Sum {
   int64_t shift, modulus, rest; // of the weights; rest: so many elements are left out
-  bool earlier;                 // with the weights of the call before, which are these from the last to the first
+  bool earlier;                 // with the weights of the earlier call: these in reverse order
 } Sum;
 
 static Array *sum_of(Case *c, Sum how) {
@@ -85,7 +76,7 @@ static Array *sum_of(Case *c, Sum how) {
   return out;
 }
 
-// The sum when the weights start again at the first 16-byte aligned element.
+// The sum when the weights start again with the first element whose address is a multiple of 16 bytes.
 static Array *sum_from_fours(Case *c) {
   const Array *x = given(c, "whole"), *weights = given(c, "weights");
   const int64_t begin = (int64_t)given_number(c, "begin"), n = (int64_t)given_number(c, "n"),
@@ -98,51 +89,51 @@ static Array *sum_from_fours(Case *c) {
   return out;
 }
 
-static void judge(Case *c) {
+static void suspect_mistakes(Case *c) {
   const int64_t n = (int64_t)given_number(c, "n"), begin = (int64_t)given_number(c, "begin");
   suspect_finding(c, "freed", &FREED);
   suspect_finding(c, "argument", &OF_THE_HOST);
   suspect_finding(c, "misaligned", &MISALIGNED);
   suspect_that(c, counts(c)->launches == 0 && counts(c)->device_to_host == 0 && !has_finding(c, "argument"),
                &NO_KERNEL);
-  const Array *out = got_shaped(c, "out", shape(1));
-  suspect_that(
-      c, !*got_error(c) && out && isnan(out->f32[0]) && !array_is_filling(out, 0) && !has_finding(c, "uninitialised"),
-      &AROUND);
-  if (n > 4)
+  if (n <= 4) // different mistakes may have the same sum
+    return;
+  if (n % 4)
     suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .rest = n % 4}), &REST);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .earlier = true}), &EARLIER);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 1}), &ONE_WEIGHT);
   suspect_array(c, "out", sum_of(c, (Sum){.modulus = 4, .shift = begin % 4}), &SHIFTED);
   suspect_array(c, "out", sum_from_fours(c), &SHIFTED);
+}
+
+static void judge(Case *c) {
+  suspect_mistakes(c);
   if (!expect_array(c, "out", sum_of(c, (Sum){.modulus = 4}), 1e-6) || !expect_by_kernel(c))
     return;
-  expect_at_most(c, "launches", counts(c)->launches, 2, &SEVERAL);
-  expect_exactly(c, "bytes of the device not given back", got_count(c, "bytes kept"), 0, &KEPT);
+  expect_exactly(c, "bytes of device memory that were not freed", got_count(c, "bytes kept"), 0, &LEAK);
   expect_no_finding(c);
 }
 
 EXERCISE = {
     .id = "29_5_weighted_sum",
     .title = "Find the bug: a weighted sum",
-    .after_pass =
-        "For every pointer in a kernel ask three questions: which memory space, which lifetime, which alignment?",
+    .after_pass = "A pointer must be valid for the device, still allocated, and aligned for the type that you load.",
     .kind = "kernel",
     .chapter = 29,
     .level = LEVEL_HARD,
     .minutes = 30,
     .bug = true,
     .lesson = LESSON,
-    .stars = {{"two launches", {&SEVERAL}}},
-    .hints = {"./ferry inspect names one problem. Fix it, and it names the next.",
-              "Where is each of the four arrays, on the device or on the host? From when to when is it allocated?",
-              "Which addresses may a float4 have, and which may x have?",
-              "Copy the weights to the device, free after the second launch, and load single floats."},
+    .hints = {"Run ./ferry inspect work/29_5_weighted_sum.cu. Fix its first finding, and run it again.",
+              "For each array: is it in host or device memory, and from which line to which line is it allocated?",
+              "Which addresses may x have, and which does each load in the kernel need?",
+              "Copy the weights to the device, free partial after the second launch, and load the floats of x one by "
+              "one."},
     .functions = {"weighted_on_device"},
-    .tests = {{.name = "a view", .ask = ask_view, .judge = judge, .inspect = true},
+    .tests = {{.name = "one element", .ask = ask_one, .judge = judge, .inspect = true},
+              {.name = "few elements", .ask = ask_few, .judge = judge, .inspect = true},
+              {.name = "a view", .ask = ask_view, .judge = judge, .inspect = true},
               {.name = "more than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},
-              {.name = "few", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "a short view", .ask = ask_short, .judge = judge, .inspect = true},
-              {.name = "a view in the middle", .ask = ask_inside, .judge = judge, .inspect = true},
-              {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true}},
+              {.name = "a view in the middle", .ask = ask_inside, .judge = judge, .inspect = true}},
 };

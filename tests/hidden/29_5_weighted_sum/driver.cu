@@ -16,7 +16,7 @@ void drive(Driver *d) {
   const Shape one = {1, {1}};
   float *out = (float *)driver_device_new(d, "out", FY_FLOAT32, one);
   const size_t before = available();
-  // An earlier call, of an array that begins at a multiple of 16 bytes; its weights are not this one's, and lay at the same place.
+  // An earlier call, with an array that is aligned to 16 bytes, and with other weights at the same address.
   float at[4] = {weights->f32[3], weights->f32[2], weights->f32[1], weights->f32[0]};
   weighted_on_device(out, whole, at, n);
   for (int i = 0; i < 4; i++)

@@ -1,4 +1,4 @@
-// mistake: one weight for all
+// mistake: one weight for all elements
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: last elements left out
+// mistake: remaining elements left out
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints docs/exercises.md, the learners' page: every exercise with its lesson, level and time. tests/grader/test_exercises.sh --write
+writes it."""
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PARTS = [
+    ("PyTorch in C", "pytorch", "Tensors, modules, training, precision, profiling and distributed training, on Ferry's library.", 1, 19),
+    ("CUDA kernels", "kernels", "From the first kernel to reductions, scans, matrix products, streams and attention.", 20, 99),
+]
+
+print("""# The exercises
+
+`./ferry start` copies the exercises into `work/`. The task is described at the top of each file. `./ferry run` checks your answer,
+`./ferry watch` checks it at every save, and `./ferry hint` helps if you are stuck. An answer *passes* if it is right: correct for every input
+of the task, and with the one property that the exercise is about. A pass has one star. Further stars are for efficiency, and are never
+needed to pass. After a pass, `./ferry solution` explains the worked solution.
+
+The first part of an exercise's number is its lesson. Within a lesson, the exercises go from easy to hard. Essential ones have a \\*. In the
+exercises "Find the bug" a program runs and is wrong. In a "Performance challenge" it is right and slow. `./ferry start TRACK` takes you
+through one part only:
+
+| track | exercises |
+| --- | --- |""")
+
+
+def exercises():
+    for folder in sorted((ROOT / "tests/hidden").glob("[0-9]*")):
+        check = (folder / "check.c").read_text()
+        lesson, order = folder.name.split("_")[:2]
+        source = next((ROOT / "exercises").glob(folder.name + ".c*"))
+        yield {
+            "lesson": int(lesson),
+            "number": f"{int(lesson)}.{order}",
+            "title": re.search(r'\.title = "(.*)"', check).group(1),
+            "level": re.search(r"LEVEL_(\w+)", check).group(1).lower(),
+            "minutes": int(re.search(r"\.minutes = (\d+)", check).group(1)),
+            "essential": ".essential = true" in check,
+            "bug": ".bug = true" in check,
+            "source": f"../exercises/{source.name}",
+        }
+
+
+def hours(some):
+    return f"{round(sum(e['minutes'] for e in some) / 60)} hours"
+
+
+ALL = list(exercises())
+KERNELS = [e for e in ALL if e["lesson"] == 1 or e["lesson"] >= 20]
+print(f"| `all` | all {len(ALL)}, about {hours(ALL)}; the {sum(e['essential'] for e in ALL)} essential ones take {hours([e for e in ALL if e['essential']])} |")
+print(f"| `kernels` | the {len(KERNELS)} of lessons 1 and 20 to 29, about {hours(KERNELS)}: CUDA only |")
+print(f"| `pytorch` | the {len([e for e in ALL if e['lesson'] < 20])} of lessons 1 to 16, about {hours([e for e in ALL if e['lesson'] < 20])} |")
+print(f"| `debugging` | the {len([e for e in ALL if e['bug']])} that start with a bug, about {hours([e for e in ALL if e['bug']])} |")
+for title, track, about, first, last in PARTS:
+    print(f"\n## {title}\n\n{about}")
+    for lesson in range(first, last + 1):
+        mine = [e for e in ALL if e["lesson"] == lesson]
+        if not mine:
+            continue
+        page = next((ROOT / "docs").glob(f"{lesson:02}_*.md"))
+        heading = page.read_text().split("\n", 1)[0].removeprefix("# ")
+        print(f"\n### [{heading}]({page.name})\n\n| exercise | level | time |\n| --- | --- | --- |")
+        for e in mine:
+            star = " \\*" if e["essential"] else ""
+            print(f"| [{e['number']} {e['title']}]({e['source']}){star} | {e['level']} | {e['minutes']} min |")
+print("\nHow the exercises' tests were tested is in [dev/exercise_tests.md](dev/exercise_tests.md).")

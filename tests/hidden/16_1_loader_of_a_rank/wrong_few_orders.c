@@ -1,8 +1,0 @@
-// mistake: same order in every epoch
-#include "ferry.h"
-
-FyDataLoader *batches_of_epoch(FyDataset *data, int rank, int ranks, int64_t epoch, int batch_size) {
-  FySampler *sampler =
-      fy_distributed_sampler(data->count, .num_replicas = ranks, .rank = rank, .seed = (uint64_t)(epoch % 3));
-  return fy_data_loader(data, .batch_size = batch_size, .sampler = sampler);
-}
