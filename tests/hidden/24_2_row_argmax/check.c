@@ -213,12 +213,18 @@ static bool begins_with_a_number(const Case *c, const Array *best, const Array *
   return begin != 0;
 }
 
+static bool broken_guard(const Case *c, const char *name) {
+  const Array *a = got(c, name);
+  return a && a->flags & ARRAY_GUARD_BROKEN;
+}
+
 static void suspect_mistakes(Case *c, Result want) {
   int64_t rows = want.best->count, columns = given(c, "x")->shape.size[1];
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0 && rows > 0, &NO_KERNEL);
   suspect_sure(c, got_count(c, "lanes missing") > 0, &LANES_MISSING);
   suspect_finding(c, "bounds-global", &OUTSIDE);
+  suspect_sure(c, broken_guard(c, "best") || broken_guard(c, "at"), &OUTSIDE);
   suspect_error(c, ": it reads ", &OUTSIDE);
   suspect_error(c, ": it writes ", &OUTSIDE);
   suspect_that(c, last_row_missing(c), &TOO_SMALL);

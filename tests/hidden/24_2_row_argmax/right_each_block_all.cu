@@ -1,4 +1,5 @@
 // missing star: elements loaded again
+#include <cuda_runtime.h>
 #include <math.h>
 
 // The largest first, in all lanes; then the lowest column that has it. Warps stride over the rows.
