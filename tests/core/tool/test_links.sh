@@ -34,11 +34,11 @@ cp -r docs solutions "$work/copy"
 cp tests/grader/mistakes.c "$work/copy/tests/grader"
 sed -i 's/^## One launch or two/## One launch/' "$work/copy/docs/24_reductions.md"
 sed -i 's,docs/27_streams.md#queues,docs/07_pitfalls.md#to-and-fro-against-staying,' "$work/copy/tests/grader/mistakes.c"
-sed 's,docs/21_the_machine.md#warps,docs/21_the_machine.md,; s,docs/20_the_first_kernel.md#host-and-device,docs/01_why_a_gpu.md#in-short,' \
+sed 's,docs/21_the_machine.md#warps,docs/21_the_machine.md,; s,LESSON "#grid-block-guard","docs/01_why_a_gpu.md#in-short",' \
   tests/hidden/20_1_saxpy/check.c >"$work/copy/tests/hidden/20_1_saxpy/check.c"
 reads "$work/copy" "$work/other"
 for fault in 'FIRST_CALL_ALONE: .* has no section #one-launch-or-two' 'NUMBER_FETCHED: .* is not about kernels' \
-  '20_1_saxpy, THIN: .* as a whole' '20_1_saxpy, EXCHANGED: .* is not about kernels'; do
+  '20_1_saxpy, SMALL_BLOCKS: .* as a whole' '20_1_saxpy, BLOCK_INDEX: .* is not about kernels'; do
   grep -q -- "$fault" "$work/other"
   result $? "found: $fault" "$(grep FAULT "$work/other" | head -n 3 | tr '\n' ';')"
 done
