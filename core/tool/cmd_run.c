@@ -137,8 +137,7 @@ static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
   if (all)
     reference_print_beside(v);
   printf("  compare  ./ferry solution %s   why it is solved so, and how else\n", number);
-  printf("           ./ferry diff %s       your answer beside it%s\n", number,
-         all ? "" : " (counts: run --all)");
+  printf("           ./ferry diff %s       your answer beside it%s\n", number, all ? "" : " (counts: run --all)");
 }
 
 static const TestVerdict *scored_test(const Verdict *v) {

@@ -309,7 +309,8 @@ bool expect_inspected(Case *c, Inspected what, Where where, double bound, const 
     quote(c->inspection, w.line->spot, line, sizeof line);
     snprintf(at, sizeof at, "\nmost of all at %s", inspect_spot(c->inspection, w.line->spot, spot, sizeof spot));
   }
-  return case_fail(c, mistake, "%s%s%.100s%s%s", text, w.kernel ? " in " : "", w.kernel ? w.kernel->name : "", at, line);
+  return case_fail(c, mistake, "%s%s%.100s%s%s", text, w.kernel ? " in " : "", w.kernel ? w.kernel->name : "", at,
+                   line);
 }
 
 bool expect_sectors(Case *c, double factor, const Mistake *mistake) {

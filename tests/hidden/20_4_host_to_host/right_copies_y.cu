@@ -4,7 +4,7 @@
 
 #define STEP(call)                                                                                                     \
   if ((*error = (call)) != cudaSuccess)                                                                                \
-    break
+  break
 
 __global__ void scale(float *y, const float *x, float a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

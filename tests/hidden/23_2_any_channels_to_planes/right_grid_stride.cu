@@ -18,5 +18,5 @@ __global__ void planes(float *out, const float *in, int n, int channels) {
 }
 
 extern "C" void planes_on_device(float *out, const float *in, int n, int channels) {
-  planes<<<24, THREADS, THREADS * (channels | 1) * sizeof(float)>>>(out, in, n, channels);
+  planes<<<24, THREADS, THREADS *(channels | 1) * sizeof(float)>>>(out, in, n, channels);
 }

@@ -18,5 +18,5 @@ __global__ void reverse(float *out, const float *x, int chunks) {
 }
 
 extern "C" void reverse_on_device(float *out, const float *x, int chunks) {
-  reverse<<<chunks < 3 ? chunks : 3, HALF>>>(out, x, chunks);
+  reverse < <<chunks<3 ? chunks : 3, HALF>>>(out, x, chunks);
 }
