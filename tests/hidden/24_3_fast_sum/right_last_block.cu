@@ -50,5 +50,7 @@ __global__ void sum_all(float *out, const float *x, volatile float *partial, int
 
 extern "C" void sum_on_device(float *out, const float *x, float *scratch, int n) {
   int blocks = (n + 4 * THREADS - 1) / (4 * THREADS);
-  sum_all < <<blocks<MAX_BLOCKS ? blocks : MAX_BLOCKS, THREADS>>>(out, x, scratch, n);
+  if (blocks > MAX_BLOCKS)
+    blocks = MAX_BLOCKS;
+  sum_all<<<blocks, THREADS>>>(out, x, scratch, n);
 }

@@ -27,5 +27,8 @@ __global__ void matmul(float *c, const float *a, const float *b, int m, int n, i
 
 extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k) {
   const int tiles = (n + 7) / 8 * ((m + 7) / 8);
-  matmul < <<tiles<20 ? tiles : 20, 64, 2 * 64 * sizeof(float)>>>(c, a, b, m, n, k);
+  int blocks = tiles;
+  if (blocks > 20)
+    blocks = 20;
+  matmul<<<blocks, 64, 2 * 64 * sizeof(float)>>>(c, a, b, m, n, k);
 }

@@ -18,5 +18,8 @@ __global__ void reverse(float *out, const float *x, int chunks) {
 }
 
 extern "C" void reverse_on_device(float *out, const float *x, int chunks) {
-  reverse < <<chunks<3 ? chunks : 3, HALF>>>(out, x, chunks);
+  int blocks = chunks;
+  if (blocks > 3)
+    blocks = 3;
+  reverse<<<blocks, HALF>>>(out, x, chunks);
 }
