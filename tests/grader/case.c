@@ -298,9 +298,9 @@ static size_t describe_item(const Item *item, char *text, size_t bytes) {
   char device[16];
   snprintf(device, sizeof device, a->device < 0 ? "cpu" : "cuda:%d", a->device);
   return (size_t)snprintf(
-      text, bytes, "%s %s on %s%s%s%s%s", item->name, shape, device,
-      a->flags & ARRAY_STRIDED ? ", a view with gaps" : "", a->flags & ARRAY_TRANSPOSED ? ", transposed" : "",
-      a->flags & ARRAY_REQUIRES_GRAD ? ", requires grad" : "", a->flags & ARRAY_PINNED ? ", pinned" : "");
+      text, bytes, "%s %s on %s%s%s%s%s", item->name, shape, device, a->flags & ARRAY_STRIDED ? ", non-contiguous" : "",
+      a->flags & ARRAY_TRANSPOSED ? ", transposed" : "", a->flags & ARRAY_REQUIRES_GRAD ? ", requires grad" : "",
+      a->flags & ARRAY_PINNED ? ", pinned" : "");
 }
 
 void case_describe(const Case *c, char *text, size_t bytes) {

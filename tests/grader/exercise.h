@@ -131,7 +131,7 @@ int case_devices(const Case *c);      // CUDA devices that the answer will see
 
 typedef struct Give {
   const char *device; // "cpu" (the default), "cuda:0", ...
-  bool strided;       // as a view with gaps: every second column of a wider tensor
+  bool strided;       // as a non-contiguous view: every second column of a wider tensor
   bool transposed;    // as the transpose of a contiguous tensor of the swapped shape: right values, swapped strides
   bool requires_grad, pinned;
 } Give;
@@ -294,38 +294,38 @@ void suspect_faults(Case *c);
 
 // Mistakes that every kernel exercise has in common; use them in place of your own where they fit.
 extern const Mistake NO_KERNEL;    // "no kernel was launched": launches are 0, none was refused, and there is no error
-extern const Mistake PAST_THE_END; // "wrote past the end": a guard element changed (found by expect_array)
+extern const Mistake PAST_THE_END; // "out-of-bounds write": a guard element changed (found by expect_array)
 extern const Mistake COMPUTED_ON_HOST; // "computed on the host": found by expect_by_kernel
-extern const Mistake NUMBER_FETCHED;   // "a number fetched to the host": the same where next to nothing was fetched
-extern const Mistake USED_AFTER_SCOPE; // "used after its scope": the library says so, in its checked mode
-extern const Mistake GIVEN_UP;         // "the caller's tensor given up": the library says so, and that a check made it
-extern const Mistake SEED_CUT;         // "the seed cut to 32 bits"
-extern const Mistake USED_AFTER_FREE;  // "memory used after it was freed": found where a run ends by it
-extern const Mistake INDEX_OUTSIDE;    // "an index outside of an array" of host code: found where a run ends by it
-extern const Mistake LAUNCH_REFUSED;   // "the launch was refused": blocks of more than 1024 threads and the like
-extern const Mistake POINTER_ON_HOST;  // "device memory used by the host": found where a run ends by it
-extern const Mistake READ_PAST;        // "memory read past the end": found by suspect_faults
-extern const Mistake NO_BLOCKS;        // "a grid of no blocks", where the check names nothing
-extern const Mistake ADDED_WHOLE;      // "added as whole numbers": floats, without what is behind the point
-extern const Mistake READ_BEFORE;      // "memory read before the beginning"
-extern const Mistake SHARED_OUTSIDE;   // "outside of a shared array"
-extern const Mistake BLOCK_TOO_LARGE;  // "a block of more than 1024 threads"
+extern const Mistake NUMBER_FETCHED;   // "value copied to the host": the same where next to nothing was fetched
+extern const Mistake USED_AFTER_SCOPE; // "tensor used after its scope": the library says so, in its checked mode
+extern const Mistake GIVEN_UP;         // "caller's tensor freed": the library says so, and that a check made it
+extern const Mistake USED_AFTER_FREE;  // "use after free": found where a run ends by it
+extern const Mistake INDEX_OUTSIDE;    // "out-of-bounds index" of host code: found where a run ends by it
+extern const Mistake LAUNCH_REFUSED;   // "invalid launch configuration": blocks of more than 1024 threads and the like
+extern const Mistake POINTER_ON_HOST;  // "device pointer dereferenced on the host": found where a run ends by it
+extern const Mistake READ_PAST;        // "out-of-bounds read": found by suspect_faults
+extern const Mistake NO_BLOCKS;        // "empty grid", where the check names nothing
+extern const Mistake ADDED_WHOLE;      // "floats truncated to int": floats without their fraction
+extern const Mistake READ_BEFORE;      // "negative index"
+extern const Mistake SHARED_OUTSIDE;   // "out-of-bounds shared-memory access"
+extern const Mistake BLOCK_TOO_LARGE;  // "more than 1024 threads per block"
 extern const Mistake
-    STREAMS_APART; // "a stream that does not wait for another": right in one order of the streams, wrong in another
+    STREAMS_APART; // "missing synchronization between streams": right in one order of the streams, wrong in another
 extern const Mistake
-    FIRST_CALL_ALONE; // "right in the first call alone": called again in the same program, it does something else
+    FIRST_CALL_ALONE; // "state kept between calls": called again in the same program, it does something else
 // Of a finding, by its kind.
 extern const Mistake RACE, BARRIER_MISSED, OUT_OF_BOUNDS, READ_UNWRITTEN, MISALIGNED_VECTOR, FREED_BEFORE, NOT_FREED,
     BAD_ADDRESS;
 // Found wherever the library is used, without a check's doing: see driver_may_change.
-extern const Mistake CALLERS_CHANGED;  // "the caller's tensor changed"
-extern const Mistake GRAD_LEFT;        // "gradients left off"
-extern const Mistake GRAD_SWITCHED_ON; // "recording switched on"
-extern const Mistake STREAM_LEFT;      // "another stream left current"
-extern const Mistake DEVICE_LEFT;      // "another device left current"
-extern const Mistake AUTOCAST_LEFT;    // "autocast left switched"
-extern const Mistake MODE_LEFT;        // "left in another mode": see driver_module
-extern const Mistake SCOPE_LEFT;       // "a scope left open"
-extern const Mistake NOT_WRITTEN; // "elements left unwritten": the output still has its NaN filling (by expect_array)
+extern const Mistake CALLERS_CHANGED;  // "caller's tensor changed"
+extern const Mistake GRAD_LEFT;        // "autograd left disabled"
+extern const Mistake GRAD_SWITCHED_ON; // "autograd left enabled"
+extern const Mistake STREAM_LEFT;      // "current stream not restored"
+extern const Mistake DEVICE_LEFT;      // "current device not restored"
+extern const Mistake AUTOCAST_LEFT;    // "autocast not restored"
+extern const Mistake MODE_LEFT;        // "training mode not restored": see driver_module
+extern const Mistake SCOPE_LEFT;       // "scope left open"
+extern const Mistake
+    NOT_WRITTEN; // "output elements not written": the output still has its NaN filling (by expect_array)
 
 #endif

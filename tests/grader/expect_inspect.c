@@ -6,37 +6,36 @@
 #include <stdio.h>
 #include <string.h>
 
-const Mistake RACE = {"a race",
-                      "Two threads touch the same memory, at least one of them writes, and nothing says which comes "
-                      "first. Between threads of a "
-                      "block a __syncthreads() does, between blocks an atomic operation or another launch.",
-                      "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
-const Mistake STREAMS_APART = {
-    "a stream that does not wait for another",
-    "Where the streams run in another order the result is another: what one stream makes and another needs has to be "
-    "waited for, by an event or by the stream as a whole.",
-    "docs/27_streams.md#queues"};
-const Mistake BARRIER_MISSED = {
-    "a barrier that some threads do not reach",
-    "Every thread of a block has to come to each __syncthreads(). Guard the accesses by an if, not "
-    "the barrier, and let no thread return before it.",
-    "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
-const Mistake OUT_OF_BOUNDS = {"an access out of bounds",
-                               "The index goes beyond the array. Compare it with the size before the access.",
+const Mistake RACE = {
+    "data race",
+    "Two threads access the same memory, at least one of them writes, and nothing orders the accesses. Within a block "
+    "__syncthreads() orders them; between blocks an atomic operation or a second launch does.",
+    "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
+const Mistake STREAMS_APART = {"missing synchronization between streams",
+                               "With the streams in another order the result differs. If one stream needs what another "
+                               "computes, let it wait: cudaStreamWaitEvent, or a synchronization of the stream.",
+                               "docs/27_streams.md#queues"};
+const Mistake BARRIER_MISSED = {"divergent barrier",
+                                "All threads of a block have to reach each __syncthreads(). Put the accesses into the "
+                                "if, not the barrier, and let no thread return before it.",
+                                "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
+const Mistake OUT_OF_BOUNDS = {"out-of-bounds access",
+                               "An index is beyond the end of the array. Compare it with the size before the access.",
                                "docs/29_debugging_kernels.md#beyond-the-end"};
-const Mistake READ_UNWRITTEN = {"memory read that nobody has written",
-                                "What lies in memory before the first write is anything. Write it first: zeroes, too.",
-                                "docs/29_debugging_kernels.md#shared-memory-that-nobody-has-set"};
+const Mistake READ_UNWRITTEN = {
+    "uninitialized read",
+    "Memory is read that nothing has written, and it may hold anything. Write it first, even if it is only zero.",
+    "docs/29_debugging_kernels.md#shared-memory-that-nobody-has-set"};
 const Mistake MISALIGNED_VECTOR = {
-    "a vector where none may begin",
-    "Vectors of 8 and 16 bytes are read and written at multiples of their size alone; a GPU ends the kernel elsewhere.",
+    "misaligned vector access",
+    "A vector of 8 or 16 bytes has to lie at a multiple of its size. On a GPU the kernel fails otherwise.",
     "docs/22_global_memory.md#float4"};
-const Mistake FREED_BEFORE = {"freed before its last use",
-                              "A kernel came to memory that had been given back before. Free it behind its last use.",
+const Mistake FREED_BEFORE = {"use after free",
+                              "A kernel accesses memory that was freed before. Free it after the last use.",
                               "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"};
-const Mistake NOT_FREED = {"memory not given back", "What cudaMalloc gave, cudaFree takes back, in every call.",
+const Mistake NOT_FREED = {"memory leak", "Each call has to cudaFree what it got from cudaMalloc.",
                            "docs/20_the_first_kernel.md#host-and-device"};
-const Mistake BAD_ADDRESS = {"a pointer that kernels cannot use so", "It leads to no memory of the device.",
+const Mistake BAD_ADDRESS = {"invalid device pointer", "The pointer does not point to device memory.",
                              "docs/20_the_first_kernel.md#host-and-device"};
 
 bool case_inspected(const Case *c) {

@@ -20,18 +20,17 @@ static const Schedule asked[] = {{SCHEDULE_IN_ORDER, NULL, {LAZY, ASKED}}};
 static const Schedule kernel_schedules[] = {
     {SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_GUARD_PAGE=before", "FERRY_SIM_POLLS=1000"}},
     {SCHEDULE_THREADS_DOWN,
-     "with the threads of each block begun in descending order",
+     "with the threads of each block run in descending order",
      {LAZY, "FERRY_SIM_ORDER=descending", "FERRY_SIM_GUARD_PAGE=after"}},
     {SCHEDULE_WITHIN_BLOCKS,
-     "with the threads of each block in random order, and what one writes to shared memory seen by the others after "
-     "the "
-     "next barrier",
+     "with the threads of each block in random order; a store to shared memory is visible to other threads only after "
+     "a barrier",
      {LAZY, "FERRY_SIM_ORDER=random:", "FERRY_SIM_GUARD_PAGE=after", "FERRY_SIM_STORE_BUFFER=shared"}},
     {SCHEDULE_BLOCKS_DOWN,
      "with the blocks run in descending order",
      {LAZY, "FERRY_SIM_BLOCKS=descending", "FERRY_SIM_GUARD_PAGE=before"}},
     {SCHEDULE_BETWEEN_BLOCKS,
-     "with the blocks side by side: what one writes the others see after a fence or when the kernel ends",
+     "with the blocks run concurrently; a store is visible to other blocks only after a fence or the end of the kernel",
      {LAZY, "FERRY_SIM_BLOCKS=random:", "FERRY_SIM_GUARD_PAGE=after", "FERRY_SIM_STORE_BUFFER=global"}},
     {SCHEDULE_AGAIN, SECOND_TIME, {LAZY, "FERRY_SIM_GUARD_PAGE=before", "FERRY_SIM_POLLS=1000", AGAIN}}};
 
@@ -39,13 +38,11 @@ static const Schedule kernel_schedules[] = {
 // what came too early.
 #define OTHERS_AHEAD                                                                                                   \
   SCHEDULE_OTHERS_AHEAD,                                                                                               \
-      "with all that other streams could do done before each piece of work, and work that is not done because it is "  \
-      "asked after",                                                                                                   \
-  {                                                                                                                    \
+      "with the other streams run as far as they can before each operation; a query does not start any work", {        \
     LAZY, "FERRY_SIM_AHEAD=1", "FERRY_SIM_POLLS=1000"                                                                  \
   }
 #define DELAYED                                                                                                        \
-  SCHEDULE_DELAYED, "with the streams side by side, and work that begins late now and then", {                         \
+  SCHEDULE_DELAYED, "with the streams run concurrently, and random delays", {                                          \
     "FERRY_SIM_MODE=threads", "FERRY_SIM_DELAYS=seed:"                                                                 \
   }
 static const Schedule stream_schedules[] = {{SCHEDULE_IN_ORDER, NULL, {LAZY, "FERRY_SIM_GUARD_PAGE=after"}},
@@ -60,7 +57,7 @@ static const Schedule asked_stream_schedules[] = {
 
 const Schedule inspected_schedules[2] = {{SCHEDULE_IN_ORDER, NULL, {LAZY}},
                                          {SCHEDULE_THREADS_DOWN,
-                                          "with the threads of each block begun in descending order",
+                                          "with the threads of each block run in descending order",
                                           {LAZY, "FERRY_SIM_ORDER=descending"}}};
 
 #define LIST(schedules) ((ScheduleList){schedules, (int)(sizeof(schedules) / sizeof(schedules)[0])})

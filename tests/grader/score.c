@@ -48,11 +48,10 @@ const char *score_gpu(const Scored *s) {
   return gpu ? gpu->name : s->gpu;
 }
 
-static const Mistake UNEQUAL = {
-    "blocks that do unequal work",
-    "Some blocks of each launch are looked at, and stand for all: a kernel whose other blocks "
-    "do more than those cannot be scored. Give each block a like share.",
-    "docs/inspector.md#options"};
+static const Mistake UNEQUAL = {"unequal work per block",
+                                "The score comes from a sample of the blocks of each launch, and the other blocks do "
+                                "more work than those. Give each block an equal share.",
+                                "docs/inspector.md#options"};
 
 // ---- judging -------------------------------------------------------------------------------------------------------------
 

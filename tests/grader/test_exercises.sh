@@ -210,7 +210,7 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
   host) # in whichever words the exercise has for it
     if [ "${passed:-1}" = "${all:-1}" ]; then
       why='it passes'
-    elif ! names_in "$report" | grep -qE '^(computed|finished) on the host$'; then
+    elif ! names_in "$report" | grep -qE '^((computed|finished) on the host|data not copied with cudaMemcpy)$'; then
       why="the report does not name it ($output): $(names_in "$report" | tr '\n' ';') $(grep -m 1 'error' "$report")"
     fi
     ;;

@@ -68,7 +68,7 @@ says 'a fault in a kernel: its text' 1 'y[(size_t)i + ((size_t)n << 28)] = a * x
 kernel_answer 'if (i < n) y[i] = 100 / (i - n + 1);'
 says 'a division by zero in a kernel' 1 'integer division by zero' run_kernel
 sed -i 's|  if (n > 0)|  if (n > 0) y[0] = 1;\n  if (n > 0)|' "$work/20_1_saxpy.cu"
-says 'device memory used by the host: its line' 1 'in saxpy_on_device, 20_1_saxpy.cu:7' run_kernel
+says 'a device pointer dereferenced on the host: its line' 1 'in saxpy_on_device, 20_1_saxpy.cu:7' run_kernel
 
 cat >"$work/20_1_saxpy.cu" <<'END2'
 #include <cuda_runtime.h>

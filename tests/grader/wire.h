@@ -42,7 +42,7 @@ typedef struct Shape {
 #endif
 
 enum {
-  ARRAY_STRIDED = 1,       // to be placed as a view with gaps
+  ARRAY_STRIDED = 1,       // to be placed as a non-contiguous view
   ARRAY_TRANSPOSED = 2,    // to be placed as the transpose of a contiguous tensor
   ARRAY_REQUIRES_GRAD = 4, // (reply: it does)
   ARRAY_PINNED = 8,        // (reply: it is)

@@ -191,7 +191,7 @@ result $? 'a tensor used after its scope is an error, no crash' "$flat"
 [[ $flat == *'it was made at 03_1_create_on_the_device.c:5, and freed with the scope at 03_1_create_on_the_device.c:4'*'fy_keep'* ]]
 result $? 'it says where it was made, what freed it, and the remedy' "$flat"
 sed 's/256>>>/2048>>>/; s/threads = 256/threads = 2048/' solutions/20_1_saxpy.cu >"$work/wide.cu"
-says 'a block of too many threads' 1 'mistake: a block of more than 1024 threads' "$ferry" run 20.1 --file "$work/wide.cu"
+says 'a block of too many threads' 1 'mistake: more than 1024 threads per block' "$ferry" run 20.1 --file "$work/wide.cu"
 printf '#include <stdio.h>\n#include "ferry.h"\nint main(void) {\n  FyTensor *x = fy_to(fy_ones(fy_shape(4)), fy_cuda_device(0));\n  printf("sum %%g\\n", fy_item(fy_sum(x)));\n}\n' \
   >"$work/played.c"
 says 'play: a C file' 0 'sum 4' "$ferry" play "$work/played.c"

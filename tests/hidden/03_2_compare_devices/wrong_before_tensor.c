@@ -1,4 +1,4 @@
-// mistake: an index outside of an array
+// mistake: out-of-bounds index
 #include "ferry.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-// mistake: the caller's tensor changed
+// mistake: caller's tensor changed
 #include "ferry.h"
 
 // y on the CPU is not copied by fy_cpu, so the subtraction is done in the caller's memory.

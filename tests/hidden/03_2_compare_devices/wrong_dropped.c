@@ -1,4 +1,4 @@
-// mistake: the caller's tensor given up
+// mistake: caller's tensor freed
 #include "ferry.h"
 
 double largest_difference(FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: memory used after it was freed
+// mistake: use after free
 #include "ferry.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// mistake: an index outside of an array
+// mistake: out-of-bounds index
 #include "ferry.h"
 
 #ifndef ANSWER_H // the tests declare it all before they compile your file; here it is for you and your editor

@@ -1,4 +1,4 @@
-// mistake: another stream left current
+// mistake: current stream not restored
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

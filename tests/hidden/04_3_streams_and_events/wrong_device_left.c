@@ -1,4 +1,4 @@
-// mistake: another device left current
+// mistake: current device not restored
 #include "ferry.h"
 
 FyTensor *streamed_product(FyTensor *batch, FyTensor *weight, FyStream *copying, FyStream *computing,

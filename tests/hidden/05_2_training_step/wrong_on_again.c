@@ -1,4 +1,4 @@
-// mistake: gradients left off
+// mistake: autograd left disabled
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

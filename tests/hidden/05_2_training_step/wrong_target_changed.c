@@ -1,4 +1,4 @@
-// mistake: the caller's tensor changed
+// mistake: caller's tensor changed
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

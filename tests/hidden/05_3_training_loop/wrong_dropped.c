@@ -1,4 +1,4 @@
-// mistake: the caller's tensor given up
+// mistake: caller's tensor freed
 #include "ferry.h"
 
 FyTensor *train(FyModule *model, FyTensor *x, FyTensor *y, FyDevice device, int64_t steps) {

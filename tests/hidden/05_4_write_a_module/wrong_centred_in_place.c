@@ -1,4 +1,4 @@
-// mistake: the caller's tensor changed
+// mistake: caller's tensor changed
 #include "ferry.h"
 
 typedef struct CenteredLinear {

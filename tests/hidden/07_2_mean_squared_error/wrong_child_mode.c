@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

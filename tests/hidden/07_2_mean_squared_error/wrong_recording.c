@@ -1,4 +1,4 @@
-// mistake: recording switched on
+// mistake: autograd left enabled
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

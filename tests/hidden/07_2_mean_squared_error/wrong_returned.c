@@ -1,4 +1,4 @@
-// mistake: gradients left off
+// mistake: autograd left disabled
 #include "ferry.h"
 
 double evaluate(FyModule *model, FyTensor *x, FyTensor *target, int64_t batch) {

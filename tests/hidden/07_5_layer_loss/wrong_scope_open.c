@@ -1,4 +1,4 @@
-// mistake: a scope left open
+// mistake: scope left open
 #include "ferry.h"
 
 FyTensor *loss_of(FyTensor *x, FyTensor *weight, FyTensor *target) {

@@ -1,4 +1,4 @@
-// mistake: gradients left off
+// mistake: autograd left disabled
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

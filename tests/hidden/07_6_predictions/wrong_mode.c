@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,4 +1,4 @@
-// mistake: recording switched on
+// mistake: autograd left enabled
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

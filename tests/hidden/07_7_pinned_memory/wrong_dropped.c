@@ -1,4 +1,4 @@
-// mistake: the caller's tensor given up
+// mistake: caller's tensor freed
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 // Each parameter less lr times its gradient, and no gradient afterwards. Nothing is wrong here.

@@ -1,4 +1,4 @@
-// mistake: gradients left off
+// mistake: autograd left disabled
 #include "ferry.h"
 
 // Each parameter less lr times its gradient, and no gradient afterwards. Nothing is wrong here.

@@ -1,4 +1,4 @@
-// mistake: an index outside of an array
+// mistake: out-of-bounds index
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 FyTensor *accumulate(FyModule *model, FyTensor *x, FyTensor *target, int64_t rows) {

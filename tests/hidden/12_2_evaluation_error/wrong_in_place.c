@@ -1,4 +1,4 @@
-// mistake: the caller's tensor changed
+// mistake: caller's tensor changed
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

@@ -1,4 +1,4 @@
-// mistake: gradients left off
+// mistake: autograd left disabled
 #include "ferry.h"
 
 FyTensor *mean_squared_error(FyModule *model, FyTensor *x, FyTensor *y) {

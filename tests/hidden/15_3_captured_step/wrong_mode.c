@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: a stream that does not wait for another
+// mistake: missing synchronization between streams
 #include "ferry.h"
 
 FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,

@@ -1,4 +1,4 @@
-// mistake: a stream that does not wait for another
+// mistake: missing synchronization between streams
 #include "ferry.h"
 
 static void one_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *y, FyTensor *noted) {

@@ -1,4 +1,4 @@
-// mistake: left in another mode
+// mistake: training mode not restored
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,4 +1,4 @@
-// mistake: the launch was refused
+// mistake: invalid launch configuration
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

@@ -1,4 +1,4 @@
-// mistake: a block of more than 1024 threads
+// mistake: more than 1024 threads per block
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float *y, const float *x, float a, int n) {

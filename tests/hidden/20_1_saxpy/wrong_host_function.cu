@@ -1,4 +1,4 @@
-// mistake: device memory used by the host
+// mistake: device pointer dereferenced on the host
 #include <cuda_runtime.h>
 
 struct Job {

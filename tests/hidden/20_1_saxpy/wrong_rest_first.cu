@@ -1,4 +1,4 @@
-// mistake: a vector where none may begin
+// mistake: misaligned vector access
 // The elements that fill no float4 come first, so that the vectors behind them begin at any multiple of 4 bytes. An x86 processor
 // reads them all the same; a GPU ends the kernel.
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// mistake: elements left unwritten
+// mistake: output elements not written
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

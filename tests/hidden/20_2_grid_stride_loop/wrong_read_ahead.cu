@@ -1,4 +1,4 @@
-// mistake: memory read past the end
+// mistake: out-of-bounds read
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: out-of-bounds write
 #include <cuda_runtime.h>
 
 __global__ void affine(float *x, int *who, float a, float b, int n) {

@@ -1,4 +1,4 @@
-// mistake: elements left unwritten
+// mistake: output elements not written
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

@@ -1,4 +1,4 @@
-// mistake: a block of more than 1024 threads
+// mistake: more than 1024 threads per block
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

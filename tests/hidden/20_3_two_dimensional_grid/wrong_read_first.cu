@@ -1,4 +1,4 @@
-// mistake: memory read past the end
+// mistake: out-of-bounds read
 #include <cuda_runtime.h>
 
 __global__ void light(float *out, size_t out_pitch, const float *in, size_t in_pitch, const float *gain,

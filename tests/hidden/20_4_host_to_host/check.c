@@ -42,6 +42,10 @@ static const Mistake HOST_POINTER = {"host pointer passed to a kernel",
                                      "x and y are host addresses, which a kernel cannot use. Pass it memory from "
                                      "cudaMalloc.",
                                      WHOLE};
+static const Mistake NOT_COPIED = {"data not copied with cudaMemcpy",
+                                   "This exercise is about explicit copies. Copy x to memory from cudaMalloc, and y "
+                                   "back, with cudaMemcpy.",
+                                   WHOLE};
 static const Mistake TOO_MANY = {"redundant copies", "Copy x to the device once and y back once, n floats each.",
                                  WHOLE};
 
@@ -119,8 +123,8 @@ static bool judge_call(Case *c) {
     return false;
   const int64_t there = counts(c)->host_to_device_bytes, back = counts(c)->device_to_host_bytes;
   if (!expect_at_least(c, "launches", counts(c)->launches, 1, &NO_KERNEL) ||
-      !expect_at_least(c, "bytes copied to the device", there, n * 4, &COMPUTED_ON_HOST) ||
-      !expect_at_least(c, "bytes copied to the host", back, n * 4, &COMPUTED_ON_HOST) ||
+      !expect_at_least(c, "bytes copied to the device", there, n * 4, &NOT_COPIED) ||
+      !expect_at_least(c, "bytes copied to the host", back, n * 4, &NOT_COPIED) ||
       !expect_exactly(c, "*error", error, 0, wrong_code))
     return false;
   expect_at_most(c, "bytes copied to the device", there, n * 6, &TOO_MANY);

@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: out-of-bounds write
 #include <cuda_runtime.h>
 
 __global__ void two_kinds(float *out, const float *x, int n) {

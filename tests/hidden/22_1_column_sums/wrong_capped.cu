@@ -1,4 +1,4 @@
-// mistake: elements left unwritten
+// mistake: output elements not written
 // No more blocks than 256, and no loop that goes on behind them.
 #include <cuda_runtime.h>
 

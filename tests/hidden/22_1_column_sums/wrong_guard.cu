@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: out-of-bounds write
 #include <cuda_runtime.h>
 
 __global__ void add_up(float *sums, const float *in, int rows, int columns) {

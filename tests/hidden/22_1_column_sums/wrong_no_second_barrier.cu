@@ -1,4 +1,4 @@
-// mistake: a race
+// mistake: data race
 // Eight rows of threads for 32 columns; a block goes on to others while their sums are still read.
 #include <cuda_runtime.h>
 

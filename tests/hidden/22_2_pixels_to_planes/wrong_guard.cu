@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: out-of-bounds write
 #include <cuda_runtime.h>
 
 __global__ void apart(float *red, float *green, float *blue, const float *pixels, int n) {

@@ -1,4 +1,4 @@
-// mistake: a race
+// mistake: data race
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

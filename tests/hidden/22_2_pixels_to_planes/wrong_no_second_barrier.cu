@@ -1,4 +1,4 @@
-// mistake: a race
+// mistake: data race
 // A block goes on to other pixels while some of its threads still read the tile.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: an access out of bounds
+// mistake: out-of-bounds access
 #include <cuda_runtime.h>
 
 __global__ void take_apart(float *red, float *green, float *blue, const float4 *pixels, int n) {

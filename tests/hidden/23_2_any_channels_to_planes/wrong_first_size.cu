@@ -1,4 +1,4 @@
-// mistake: right in the first call alone
+// mistake: state kept between calls
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

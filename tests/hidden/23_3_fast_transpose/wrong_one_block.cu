@@ -1,4 +1,4 @@
-// mistake: blocks that do unequal work
+// mistake: unequal work per block
 #include <cuda_runtime.h>
 
 // One block does all the work down columns; the others copy, and are what is looked at.

@@ -1,4 +1,4 @@
-// mistake: the launch was refused
+// mistake: invalid launch configuration
 #include <cuda_runtime.h>
 
 enum { TILE = 32, HIGH = 8 };

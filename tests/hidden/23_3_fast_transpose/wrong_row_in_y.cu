@@ -1,4 +1,4 @@
-// mistake: the launch was refused
+// mistake: invalid launch configuration
 // Tiles of one row each: a grid has fewer blocks in y than x may have rows.
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
 // mistake: counter not reset
-// also: right in the first call alone
+// also: state kept between calls
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, MOST_BLOCKS = 512 };

@@ -1,4 +1,4 @@
-// mistake: blocks that do unequal work
+// mistake: unequal work per block
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: elements left unwritten
+// mistake: output elements not written
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

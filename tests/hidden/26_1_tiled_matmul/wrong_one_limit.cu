@@ -1,5 +1,5 @@
 // mistake: missing column check
-// also: a race
+// also: data race
 #include "counted.cuh" // load, store
 #include <cuda_runtime.h>
 #include <stdio.h>

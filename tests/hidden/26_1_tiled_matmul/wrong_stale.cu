@@ -1,5 +1,5 @@
 // mistake: missing zero padding
-// also: memory read that nobody has written
+// also: uninitialized read
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: out-of-bounds write
 #include <cuda_runtime.h>
 
 enum { TILE = 16 };

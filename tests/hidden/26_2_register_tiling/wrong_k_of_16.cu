@@ -1,4 +1,4 @@
-// mistake: an access out of bounds
+// mistake: out-of-bounds access
 enum { TILE = 64, STEP = 16, EACH = 8, THREADS = TILE / EACH * (TILE / EACH) };
 
 __global__ void matmul(float *c, const float *a, const float *b, int n, int k) {

@@ -1,4 +1,4 @@
-// mistake: wrote past the end
+// mistake: out-of-bounds write
 // Without comparisons where n and k are whole tiles; nobody asks for m.
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// mistake: memory read that nobody has written
+// mistake: uninitialized read
 // Beyond k the tile of a has zeros, and that of b whatever was there.
 #include <cuda_runtime.h>
 

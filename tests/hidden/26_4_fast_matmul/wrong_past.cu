@@ -1,5 +1,5 @@
-// mistake: memory read past the end
-// also: an access out of bounds
+// mistake: out-of-bounds read
+// also: out-of-bounds access
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

@@ -1,4 +1,4 @@
-// mistake: a grid of no blocks
+// mistake: empty grid
 // Shares rounded up end before the last stream: nothing is left for it, or less.
 #include <cuda_runtime.h>
 

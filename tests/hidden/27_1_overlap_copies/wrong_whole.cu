@@ -1,5 +1,5 @@
-// mistake: a race
-// also: a stream that does not wait for another
+// mistake: data race
+// also: missing synchronization between streams
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,4 +1,4 @@
-// mistake: a stream that does not wait for another
+// mistake: missing synchronization between streams
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

@@ -1,5 +1,5 @@
 // mistake: graph of an earlier call
-// also: right in the first call alone
+// also: state kept between calls
 #include <cuda_runtime.h>
 
 enum { THREADS = 128 };

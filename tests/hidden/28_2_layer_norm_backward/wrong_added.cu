@@ -1,4 +1,4 @@
-// mistake: elements left unwritten
+// mistake: output elements not written
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

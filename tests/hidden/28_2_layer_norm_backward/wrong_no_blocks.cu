@@ -1,4 +1,4 @@
-// mistake: a grid of no blocks
+// mistake: empty grid
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, WARP = 32, TALL = 8 };

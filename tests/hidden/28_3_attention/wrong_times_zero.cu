@@ -1,4 +1,4 @@
-// mistake: memory read that nobody has written
+// mistake: uninitialized read
 // Keys beyond n have the weight 0, and values that nobody has brought.
 #include <cuda_runtime.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// mistake: memory read that nobody has written
+// mistake: uninitialized read
 #include <cuda_runtime.h>
 
 enum { THREADS = 128, BLOCKS = 8 };

@@ -1,4 +1,4 @@
-// mistake: an access out of bounds
+// mistake: out-of-bounds access
 #include <cstdint>
 #include <cuda_runtime.h>
 
