@@ -304,12 +304,18 @@ static size_t describe_item(const Item *item, char *text, size_t bytes) {
 }
 
 void case_describe(const Case *c, char *text, size_t bytes) {
+  enum { MANY = 12, SHOWN = 8 };
   size_t used = 0;
+  int shown = 0;
   text[0] = '\0';
   for (int i = 0; i < c->request.count && used < bytes; i++) {
     const Item *item = &c->request.items[i];
     if (strcmp(item->name, "test") == 0)
       continue;
+    if (c->request.count > MANY && shown++ == SHOWN) {
+      snprintf(text + used, bytes - used, "; and %d more", c->request.count - i);
+      return;
+    }
     if (used > 0)
       used += (size_t)snprintf(text + used, bytes - used, "; ");
     if (used < bytes)
