@@ -10,10 +10,10 @@
 //               end.synchronize(); milliseconds = begin.elapsed_time(end)
 // Example   batch 1 2, weight 3 4 (as a column)   ->   11, and 0.02 ms
 // Write     streamed_product, which returns the product, on the GPU
-// Inputs    batch      float32, pinned; pending work on `copying` writes it
-//           weight     float32 on a GPU; pending work on `computing` writes it
+// Inputs    batch      float32 (m, k), pinned; `copying` still writes it
+//           weight     float32 (k, n) on a GPU; `computing` still writes it
 //           copying, computing    streams of that GPU, not the current ones;
-//                      pending work still uses freed memory of `computing`
+//                      `computing` may still use memory that was freed
 // Required  - complete on return; current stream and device as before
 //           - the copy runs on `copying`, the product on `computing`, and the
 //             host neither waits nor polls before the product is enqueued

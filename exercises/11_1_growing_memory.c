@@ -13,7 +13,7 @@
 // Fix       train, so that the memory in use stays constant.
 // Inputs    model     its parameters require gradients; on a GPU or the CPU
 //           x, y      float32 (batches, rows, in) and (batches, rows, out), on
-//                     the model's device; 1 to 256 batches
+//                     the model's device; 1 to 256 batches, at least 1 row
 //           lr        above 0
 // Required  - right losses (batches) on that device, which require no gradient,
 //             and right parameters afterwards

@@ -12,8 +12,8 @@
 //           3072 in .grad, and the step uses a gradient of norm 1
 // Write     train_step. It returns the loss, not scaled, 0-dim.
 // Inputs    model, optimizer, scaler    may have gradients of an earlier step
-//           x, y      float32 (rows, in), (rows, out), on the model's device,
-//                     GPU or CPU
+//           x, y      float32 (rows, in), (rows, out), at least 1 row, on the
+//                     model's device, GPU or CPU
 //           max_norm  the largest norm of the unscaled gradients; may be 0
 // Required  - the forward pass runs under float16 autocast; right losses,
 //             parameters and scales over several steps

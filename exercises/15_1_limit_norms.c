@@ -8,9 +8,10 @@
 //           its example, and wrong for most other inputs.
 // Example   limit 5, rows (6, 8) and (1, 2)  ->  (3, 4) and (1, 2)
 // Fix       limit_norms, so that its trace gives the same result for every x.
-// Inputs    x         float32 (rows, columns) on a GPU or the CPU; rows may be
-//                     zeros, or a million times as long as limit. The trace is
-//                     made with other values and another number of rows
+// Inputs    x         float32 (rows, columns), both at least 1, on a GPU or
+//                     the CPU; rows may be zeros, or a million times as long as
+//                     limit. The trace is made with other values and another
+//                     number of rows
 //           limit     above 0
 // Required  - right result, called and traced, on the device of x: long rows
 //             have length limit within 1 %, rows of zeros stay zeros; x does

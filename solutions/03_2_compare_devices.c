@@ -9,11 +9,13 @@
 // Write     largest_difference and compare_products
 // Inputs    x         float32 on the CPU, any shape, may be empty or a view
 //           y         float32 of the same shape on any device
-//           a, b      float32 on the CPU, (m, k) and (k, n), may be views
+//           a, b      float32 on the CPU, (m, k) and (k, n), sizes at least 1,
+//                     may be views
 //           device    the CPU or any CUDA device
 // Required  - largest_difference: the largest |x - y|; 0 for empty tensors
 //           - compare_products: the largest difference of both products
-//           - *on_cpu computed on the CPU, *on_device on `device`, both there
+//           - *on_cpu is computed on the CPU and *on_device on `device`, and
+//             they stay there
 //           - inputs unchanged
 // Stars     ** few copies: at most 3 to the device and 2 back per call
 #include "ferry.h"

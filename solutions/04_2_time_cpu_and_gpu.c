@@ -8,7 +8,7 @@
 //               times.append(time.perf_counter() - start)
 // Example   times 3 1 8 2   ->   median 2.5, the mean of 2 and 3
 // Write     compare: fills in the two medians, and cpu / gpu
-// Inputs    a, b           float32 on the CPU, (m, k) and (k, n)
+// Inputs    a, b           float32 on the CPU, (m, k), (k, n); sizes at least 1
 //           gpu            any CUDA device, may be busy in any of its streams
 //           runs           1 to 25
 //           product(x, y)  the matrix product; call it for every run

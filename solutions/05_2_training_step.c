@@ -12,7 +12,7 @@
 // Write     training_step; the optimizers of the library are not allowed
 // Inputs    weight, bias   (out, in) and (out); they require gradients, and
 //                          have none yet
-//           x, target      (N, in) and (N, out), may be views
+//           x, target      (N, in), (N, out), N at least 1; may be views
 //           lr             learning rate, positive
 // Required  - the right loss, weight and bias after each of several steps
 //           - gradients are NULL or zeros after the call; weight and bias

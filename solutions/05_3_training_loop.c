@@ -11,7 +11,8 @@
 // Example   train(model, x, y, cuda:0, 3)   ->   3 losses on cuda:0
 // Fix       train
 // Inputs    model   several layers, on the CPU, in training mode
-//           x, y    float32, (N, in) and (N, out), on the CPU, may be views
+//           x, y    float32, (N, in) and (N, out), N at least 1, on the CPU,
+//                   may be views
 //           device  the CPU or any CUDA device
 //           steps   at least 1
 // Required  - the right losses, on `device`, without a graph

@@ -9,7 +9,7 @@
 // Fix       frames.
 // Inputs    readings  (sensors, N) float32 on any device, with any strides; may
 //                     require a gradient
-//           moments   at least 2; divides N
+//           moments   at least 2; divides N, which is at least 2
 // Required  - the result (N / moments, moments * sensors) is right for all
 //             strides, and on the device of readings
 //           - gradients flow back to readings

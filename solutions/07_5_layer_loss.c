@@ -7,7 +7,8 @@
 // Example   x = [[1]], weight = [[-0.5]], target = [[1]]
 //               ->   loss = 1, weight.grad = [[-1]], x.grad = [[0.5]]
 // Fix       loss_of. It returns the loss, a tensor without dimensions.
-// Inputs    x, weight  (rows, in) and (in, out) float32; require gradients
+// Inputs    x, weight  (rows, in) and (in, out) float32; require gradients;
+//                      sizes at least 1
 //           target     (rows, out) float32; all three on one device, with any
 //                      strides
 // Required  - the loss, and after fy_backward(loss) the gradients of x and

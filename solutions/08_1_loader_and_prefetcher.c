@@ -9,7 +9,8 @@
 // Example   data [[1, 2], [3, 4]], target [1, 2], weight [1, 1]   ->   sum 17
 // Write     training_loader, and epoch_sums for the next epoch of any loader.
 // Inputs    images, labels   (N, h, w) uint8 and (N) int64, on the CPU
-//           loader   float32 batches: data (size, features), target (size)
+//           loader   float32 batches: data (size, features), target (size);
+//                    both have at least one sample
 //           weight   (features) on `device`, which is a GPU
 // Required  - training_loader: float32 images (1, h, w) from -1 to 1 in pinned
 //             memory; each epoch has each sample once, in another order, which

@@ -10,7 +10,8 @@
 //           mean_with_dropout   the mean of `passes` calls, with dropout active
 //                               and BatchNorm in evaluation mode
 // Inputs    net     a Net on any device, its parts in different modes
-//           x       (N, features) float32 on that device, any strides
+//           x       (N, features) float32, N at least 1, on that device, any
+//                   strides
 //           passes  1 to 64
 // Required  - the results (N, outputs) are right, on the device of the network
 //           - predict calls the network once, mean_with_dropout `passes` times

@@ -12,8 +12,8 @@
 // Fix       mean_squared_error. The model keeps running under float16 autocast.
 // Inputs    model     float32 parameters, on a GPU or the CPU
 //           x, y      float32 (batches, rows, in), (batches, rows, out) on the
-//                     model's device; 1 batch or more; y may be above 65504,
-//                     but the sum of all squares fits into a float32
+//                     model's device; 1 batch and 1 row or more; y may be above
+//                     65504, but the sum of all squares fits into a float32
 // Required  - the mean, to a relative error of 0.2 %, as a 0-dim float32
 //             tensor on the model's device that requires no gradient
 //           - the model runs under float16 autocast

@@ -11,7 +11,7 @@
 // Write     measure_gain. It stores the rates and their ratio in *result.
 // Inputs    model     at most 8 parameters, no buffers, on any GPU; may have
 //                     gradients, and may use streams of its own
-//           x, y      float32 on that GPU, used in every step; fy_mse_loss
+//           x, y      float32 on that GPU, 1 row or more; use fy_mse_loss
 //           steps     1 to 20
 // Required  - each training starts with the given weights and a new optimizer,
 //             and its timed steps continue from its 2 warm-up steps

@@ -12,7 +12,7 @@
 // Write     train_by_replays. It returns the losses: float32 (steps), CPU.
 // Inputs    model, optimizer    SGD with momentum, no step yet
 //           batches   (steps, rows, in), targets (steps, rows, out), float32,
-//                     pinned; more than 10 steps
+//                     pinned; more than 10 steps, at least 1 row
 //           device    of the model, maybe not the current one; work on the
 //                     parameters may be pending in its current stream
 // Required  - losses (before each update, no gradient) and parameters as by
