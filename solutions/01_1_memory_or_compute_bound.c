@@ -9,7 +9,7 @@
 // Write     elementwise_intensity, product_intensity, best_flops and
 //           waits_for_memory (whether an operation is memory-bound)
 // Inputs    inputs         tensors that are read, at least 1; one is written
-//           operations     0 or more FLOP per element of the tensor that is written
+//           operations     FLOP per element that is written, may be 0
 //           m, k, n        1 to 100,000: (m, k) @ (k, n), 2 FLOP per term
 //           element_bytes  2, 4 or 8, the same for every tensor
 //           machine        peak FLOP/s and bandwidth, both positive

@@ -12,8 +12,7 @@
 // Write     compare_loading. It stores two rows of losses, (batches) float32.
 // Inputs    model    on `device`, a GPU; at most 8 parameters, which may have
 //                    gradients; no buffers and no dropout
-//           data     float32 inputs and targets, N at least 1; batch_size need
-//                    not divide N
+//           data     N >= 1 samples, float32; batch_size need not divide N
 // Required  - both rows are right, on `device`: same weights, new optimizer,
 //             same shuffled order, which follows from `seed`
 //           - the model is left as the second epoch has trained it
