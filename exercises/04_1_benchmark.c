@@ -14,7 +14,8 @@
 //           iterations     1 to 500
 //           device         the CPU or any CUDA device; it may still be busy
 //           seconds_now()  the clock, in seconds
-// Required  - the clock runs for all of the iterations' work, and no other
+// Required  - the clock is read twice, around all of the iterations' work and
+//             no other
 //           - at least one warm-up iteration in each call
 // Stars     ** no synchronization between the iterations
 #include "ferry.h"

@@ -3,7 +3,7 @@
 #include "exercise.h"
 
 const Mistake NO_KERNEL = {"no kernel was launched",
-                           "Let a kernel on the device compute the result, not a loop on the CPU.",
+                           "No launch was counted. Let a kernel on the device compute the result, at every size.",
                            "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake COMPUTED_ON_HOST = {"computed on the host",
                                   "Data was copied to the host, and the result came from there. The kernel's input and "
