@@ -235,7 +235,7 @@ int judge_once(const RunOptions *o, const char *own_file) {
                           .first = o->first,
                           .devices = wanted_devices(),
                           .hurry = !o->all,
-                          .symptoms = file_is_stub(o->exercise, o->file),
+                          .symptoms = o->file == own_file && work_is_untouched(o->exercise),
                           .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN)};
   if (o->devices || o->times)
     return run_on_each(o, &options);

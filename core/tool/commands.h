@@ -111,7 +111,6 @@ const char *course_track(const char **title);    // its name
 const char *course_tracks(void);                 // the names of all, for a message
 bool course_has(const Exercise *e);
 
-bool file_is_stub(const Exercise *e, const char *file); // the code is the stub's, but for comments and white space
 bool work_is_untouched(const Exercise *e); // the learner's file is still the stub, but for comments and white space
 
 // ---- verdicts ----------------------------------------------------------------------------------------------------------

@@ -108,21 +108,16 @@ static char *code_of(char *text) {
   return text;
 }
 
-bool file_is_stub(const Exercise *e, const char *file) {
+bool work_is_untouched(const Exercise *e) {
   char path[4096];
   in_root(path, sizeof path, "exercises/%s.%s", e->id, exercise_extension(e));
   char *stub = code_of(file_read(path, NULL));
-  char *own = code_of(file_read(file, NULL));
+  work_file(e, path, sizeof path);
+  char *own = code_of(file_read(path, NULL));
   bool same = stub && own && strcmp(stub, own) == 0;
   free(stub);
   free(own);
   return same;
-}
-
-bool work_is_untouched(const Exercise *e) {
-  char path[4096];
-  work_file(e, path, sizeof path);
-  return file_is_stub(e, path);
 }
 
 // Answers by the names of the release before get their new ones, if these are free.
