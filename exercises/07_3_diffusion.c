@@ -10,8 +10,8 @@
 // Example   state = [4, 0], transition = [[.5, .5], [0, 1]], one step
 //               ->   returns [2, 2], changes = [4]
 // Fix       spread. It returns the last state, on `device`.
-// Inputs    state, transition   (n), (n, n) float32 on the CPU, n at least
-//                               1, any strides
+// Inputs    state, transition   (n), (n, n) float32 on the CPU, any strides;
+//                               n is at least 1
 //           device              the CPU or a GPU
 //           changes             (steps) float32 on `device`; steps may be 0
 // Required  - result and changes are right in every call; the inputs are

@@ -73,8 +73,7 @@ bool case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attri
 int star_of(const Exercise *e, const Mistake *mistake); // index in Exercise.stars; -1: it costs the pass
 
 bool mistake_is_evident(const Case *c, const Mistake *mistake);
-bool launch_is_too_large(const int64_t *block); // x, y, z: more than 1024 threads
-void name_suspect(Case *c);                     // the first suspected mistake that fits
+void name_suspect(Case *c); // the first suspected mistake that fits
 
 // "x (33, 3) float32 on cuda:0, with gaps; n 5": what was asked, without its values.
 void case_describe(const Case *c, char *text, size_t bytes);

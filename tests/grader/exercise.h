@@ -305,7 +305,7 @@ extern const Mistake LAUNCH_REFUSED;   // "invalid launch configuration": blocks
 extern const Mistake POINTER_ON_HOST;  // "device pointer dereferenced on the host": found where a run ends by it
 extern const Mistake READ_PAST;        // "out-of-bounds read": found by suspect_faults
 extern const Mistake NO_BLOCKS;        // "empty grid", where the check names nothing
-extern const Mistake ADDED_WHOLE;      // "floats truncated to int": floats without their fraction
+extern const Mistake TRUNCATED;        // "floats truncated to int"
 extern const Mistake READ_BEFORE;      // "negative index"
 extern const Mistake SHARED_OUTSIDE;   // "out-of-bounds shared-memory access"
 extern const Mistake BLOCK_TOO_LARGE;  // "more than 1024 threads per block"

@@ -378,6 +378,13 @@ static void forget_failures(Case *c) {
   c->map[0] = '\0';
 }
 
+// x, y, z of a refused launch, which may be any numbers: more than 1024 threads?
+static bool launch_is_too_large(const int64_t *block) {
+  int64_t threads;
+  return __builtin_mul_overflow(block[0], block[1], &threads) || __builtin_mul_overflow(threads, block[2], &threads) ||
+         threads > 1024;
+}
+
 // A launch that could not be is the cause of whatever else is missing. A grid of no blocks is for the check to name.
 static void judge_launch(Case *c) {
   const int64_t *n = refused_shape(c);

@@ -30,7 +30,7 @@ const Mistake GIVEN_UP = {"caller's tensor freed",
                           "and some others return their argument if there is nothing to do.",
                           "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
 const Mistake USED_AFTER_FREE = {"use after free",
-                                 "Memory was read, written or freed again after free or realloc. Move the free behind "
+                                 "Memory was read, written or freed again after free or realloc. Move the free after "
                                  "the last use, and look for a second pointer to the same memory.",
                                  "docs/07_pitfalls.md#an-index-outside-of-an-array"};
 const Mistake INDEX_OUTSIDE = {"out-of-bounds index",
@@ -46,9 +46,9 @@ const Mistake PAST_THE_END = {"out-of-bounds write",
                               "A thread writes beyond the end of an array. A grid usually has more threads than "
                               "elements: compare the index with the size before the access.",
                               "docs/20_the_first_kernel.md#grid-block-guard"};
-const Mistake ADDED_WHOLE = {"floats truncated to int",
-                             "An int holds a float on the way, and its fraction is lost. Use float for all sums.",
-                             "docs/24_reductions.md#seven-steps"};
+const Mistake TRUNCATED = {"floats truncated to int",
+                           "An int holds a float on the way, and its fraction is lost. Use float for all sums.",
+                           "docs/24_reductions.md#seven-steps"};
 const Mistake NO_BLOCKS = {"empty grid",
                            "The number of blocks came to 0, and such a launch fails. Round up: (n + threads - 1) / "
                            "threads; if there is nothing to do, launch nothing.",

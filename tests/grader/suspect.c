@@ -66,20 +66,11 @@ void name_suspect(Case *c) {
     }
 }
 
-// Of a refused launch, which may have any numbers.
-bool launch_is_too_large(const int64_t *block) {
-  int64_t threads;
-  return __builtin_mul_overflow(block[0], block[1], &threads) || __builtin_mul_overflow(threads, block[2], &threads) ||
-         threads > 1024;
-}
-
 void suspect_faults(Case *c) {
   const char *error = got_error(c), *reads = strstr(error, ": it reads ");
-  const int64_t *refused = refused_shape(c);
   suspect_sure(c, reads && !strstr(reads, "[-"), &READ_PAST);
   suspect_sure(c, reads && strstr(reads, "[-"), &READ_BEFORE);
   suspect_error(c, ": it writes ", &PAST_THE_END);
   suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
   suspect_error(c, "is not a multiple of ", &MISALIGNED_VECTOR); // of an access's size
-  suspect_sure(c, refused && !c->test->may_refuse && launch_is_too_large(refused + 3), &BLOCK_TOO_LARGE);
 }

@@ -82,9 +82,6 @@ static const Mistake NOT_RESET = {"counter not reset",
                                   "A __device__ counter keeps its value from call to call. Let the last block set it "
                                   "back to 0, or the host before each launch.",
                                   LESSON "#one-launch-or-two"};
-static const Mistake TRUNCATED = {"floats truncated to int",
-                                  "An int holds a float on the way, and its fraction is lost. Use float for all sums.",
-                                  LESSON "#seven-steps"};
 static const Mistake MISALIGNED = {"misaligned vector access",
                                    "A float4 must be 16-byte aligned, and x is 4-byte aligned only. Add the first "
                                    "elements one by one, up to an aligned address.",

@@ -40,9 +40,6 @@ static const Mistake ONE_SIZE = {
     "Make it fast at all sizes near the scored one: let the same loop handle any n, and the "
     "remainder separately.",
     LESSON "#seven-steps"};
-static const Mistake TRUNCATED = {"floats truncated to int",
-                                  "An int holds a float on the way, and its fraction is lost. Use float for all sums.",
-                                  LESSON "#seven-steps"};
 static const Mistake OVERFLOW = {"scratch buffer overflow",
                                  "scratch has 1024 elements. With a grid-stride loop 1024 blocks are enough for any n.",
                                  LESSON "#one-launch-or-two"};
