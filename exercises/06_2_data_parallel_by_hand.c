@@ -14,7 +14,7 @@
 //           ids, count  1 to 8 different GPUs, in any order
 // Required  - loss (on ids[0], without a graph) and parameters are right, also
 //             after a second step, and if N < count
-//           - all GPUs in ids compute rows (if N < count, N of them)
+//           - rows are computed on as many GPUs as fy_scatter has chunks for
 // Stars     ** concurrent: all replicas compute at the same time
 //           *** balanced: at most N / count rows on a GPU, rounded up
 #include "ferry.h"

@@ -16,7 +16,7 @@
 //           lr             learning rate, positive
 // Required  - the right loss, weight and bias after each of several steps
 //           - gradients are NULL or zeros after the call; weight and bias
-//             still require gradients, and autograd is on or off as before
+//             still require gradients; autograd is on, as before
 //           - everything stays on the device of the inputs
 // Stars     ** no transfer and no synchronization
 #include "ferry.h"

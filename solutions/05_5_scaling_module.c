@@ -13,7 +13,7 @@
 //                       be 0, and x may be a view
 // Required  - training changes the gain, and neither mean nor std
 //           - the module moves, saves and loads mean and std by these names;
-//             every module has its own
+//             a module created later does not change it
 //           - the right output, and gradients of x and gain
 //           - the caller can still use mean and std; no memory leak
 // Stars     ** no transfer and no synchronization in the forward pass

@@ -11,7 +11,7 @@
 // Inputs    images, labels   (N, h, w) uint8 and (N) int64, on the CPU
 //           loader   float32 batches: data (size, features), target (size);
 //                    both have at least one sample
-//           weight   (features) on `device`, which is a GPU
+//           weight   (features) on `device`, which is a GPU; seed: not 0
 // Required  - training_loader: float32 images (1, h, w) from -1 to 1 in pinned
 //             memory; each epoch has each sample once, in another order, which
 //             follows from `seed` only; only the last batch may be smaller

@@ -162,9 +162,10 @@ static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool un
     c->mistake = of_schedule; // what is left unwritten in this order alone was written too late
     c->likely = false;
   }
-  if (c->failed && c->schedule == SCHEDULE_AGAIN) {
-    c->mistake =
-        &FIRST_CALL_ALONE; // in all else it is the first pass, which was right: whatever fits the result, this is why
+  // In all else it is the first pass, which was right: whatever fits the result, this is why. A divergent barrier may be that of
+  // the first call, whose inputs are another test's.
+  if (c->failed && c->schedule == SCHEDULE_AGAIN && !strstr(got_error(c), "divergent")) {
+    c->mistake = &FIRST_CALL_ALONE;
     c->likely = false;
   }
   *status = c->failed ? STATUS_FAIL : STATUS_PASS;

@@ -10,7 +10,7 @@
 #include "sim/base/cudasim.h"
 #endif
 
-enum { LEFT_FREE = 32 << 20, LEFT_FOR_ONE = 2 << 20 };
+enum { LEFT_FREE = 8 << 20, LEFT_FOR_ONE = 2 << 20 };
 
 static size_t available(void) {
   size_t now = 0, total = 0;
@@ -53,15 +53,19 @@ static void ask_for_half(Driver *d, const float *x) {
 static void ask_too_much(Driver *d) {
   const Array *x = driver_array(d, "x");
   void *taken = NULL;
+  const int n = 4 * (LEFT_FREE / (int)sizeof(float));
   int error = -1;
-  float y[1] = {0};
+  float *large = (float *)calloc((size_t)n, sizeof *large);
+  memcpy(large, x->f32, 5 * sizeof *large);
   if (cudaMalloc(&taken, available() - LEFT_FREE) != cudaSuccess)
     taken = NULL;
   driver_put_number(d, "memory taken", taken != NULL);
   const double before = work_done();
-  scale_on_device(y, x->f32, 2, 4 * (LEFT_FREE / (int)sizeof(float)), &error);
+  scale_on_device(large, large, 2, n, &error);
   driver_put_number(d, "done after too much", work_done() - before);
   driver_put_number(d, "error of too much", error);
+  driver_put_number(d, "right of too much", large[1] == 2 * x->f32[1] && large[n - 1] == 0);
+  free(large);
   ask_for_half(d, x->f32);
   cudaFree(taken);
   cudaGetLastError();

@@ -101,18 +101,26 @@ static void judge(Case *c) {
   const bool null = given_number(c, "null") != 0, bad = is_bad(c);
   const int64_t stale = (int64_t)given_number(c, "stale"), want = bad ? INVALID_CONFIGURATION : 0;
   const int64_t launch = got_count(c, "launch"), kernel = got_count(c, "kernel"), left = got_count(c, "left behind");
-  const bool launched = counts(c)->launches > 0 || refused_shape(c);
+  // After the driver's own refused launch, another refused one is not seen.
+  const bool unseen = bad && stale == INVALID_CONFIGURATION;
+  const bool launched = counts(c)->launches > 0 || (refused_shape(c) && stale != INVALID_CONFIGURATION);
   const bool by_hand = !bad && !launched && launch == INVALID_CONFIGURATION && stale != launch;
+  // It gave up without a launch, so nothing can be said of what it would do after one.
+  const bool gave_up = stale && !launched && !unseen && launch == 0;
+  if (gave_up) {
+    expect_before(c, stale, launch);
+    expect_that(c, false, &STOPPED, "no launch was tried after error %lld of an earlier call", (long long)stale);
+    return;
+  }
   if (null)
     expect_error(c, "illegal", NULL); // sticky: the driver finds it as well
   if (!expect_before(c, stale, launch) ||
       !expect_exactly(c, "*launch", launch, want,
-                      by_hand                                          ? &BY_HAND
-                      : stale && launch == stale                       ? &BLAMED
-                      : bad && launch == 0 && kernel == want           ? &MIXED
-                      : bad && launch == 0 && (launched || stale == 0) ? &NOT_ASKED
-                      : bad && launch == 0                             ? &STOPPED
-                                                                       : NULL) ||
+                      by_hand                                ? &BY_HAND
+                      : stale && launch == stale             ? &BLAMED
+                      : bad && launch == 0 && kernel == want ? &MIXED
+                      : bad && launch == 0 && !unseen        ? &NOT_ASKED
+                                                             : NULL) ||
       !expect_exactly(c, "*kernel", kernel, null ? ILLEGAL_ADDRESS : 0,
                       kernel == NOT_READY                                       ? &ASKED_EARLY
                       : null && kernel == 0 && counts(c)->synchronizations == 0 ? &NOT_AWAITED
@@ -121,7 +129,7 @@ static void judge(Case *c) {
     return;
   if (null || !expect_exactly(c, "cudaGetLastError() after the call", left, 0, left == launch ? &PEEKED : NULL) || bad)
     return;
-  suspect_that(c, counts(c)->launches == 0, stale ? &STOPPED : &NO_KERNEL);
+  suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   Array *all = new_array(c, FY_INT32, given(c, "size")->shape);
   for (int64_t i = 0; i < all->count; i++)
     all->i32[i] = (int32_t)given_number(c, "value");
