@@ -66,7 +66,7 @@ static void tools(void) {
 static void gpu(void) {
   printf("\n%sGPU%s\n", style(BOLD), style(PLAIN));
   const char *nvcc = first_line(*CONFIG_NVCC ? CONFIG_NVCC " --version 2>/dev/null | tail -n 2" : "false");
-  line(*nvcc, false, "nvcc", *nvcc ? nvcc : "no CUDA toolkit: the CUDA sources are compiled for the simulator alone");
+  line(*nvcc, false, "nvcc", *nvcc ? nvcc : "no CUDA toolkit: the CUDA sources are compiled only for the simulator");
   const char *card = first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
   line(*card, false, "GPU, driver", *card ? card : "none: exercises run on simulated devices, and their passes say so");
   bool plugin = access(CONFIG_ROOT "/build/libferry-cuda.so", R_OK) == 0;

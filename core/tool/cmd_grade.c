@@ -138,13 +138,13 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
     return usage_error(argv[0], "--answers is for one learner, --class for many");
   if (a->file_count > 0 && !a->merge)
     return usage_error(argv[0],
-                       "%s: files come with --merge alone; a folder of answers comes after --answers or --class",
+                       "%s: only --merge takes files; give a folder of answers after --answers or --class",
                        a->files[0]);
   if (a->merge && a->file_count == 0)
     return usage_error(argv[0], "--merge needs files, which --json wrote");
   if (a->merge && (a->answers || a->seed || a->only || a->jobs || a->limit || a->sandbox || a->part))
     return usage_error(argv[0],
-                       "--merge grades nothing: with it go --class, --json, --junit, --gradescope and --csv alone");
+                       "--merge grades nothing: it takes only --class, --json, --junit, --gradescope and --csv");
   if (a->part && !a->class)
     return usage_error(argv[0], "--part is of a class: it needs --class");
   if (a->class && g->gradescope)

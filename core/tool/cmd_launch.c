@@ -56,7 +56,7 @@ static int read_arguments(int argc, char **argv, Launch *launch) {
   launch->program = argv + i;
   if (i == argc)
     return usage_error("launch", "which program?");
-  return launch->ranks > 0 ? -1 : usage_error("launch", "-n says how many ranks there are to be");
+  return launch->ranks > 0 ? -1 : usage_error("launch", "-n N is missing: the number of ranks");
 }
 
 static bool is_there(const char *program) {

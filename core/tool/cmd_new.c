@@ -85,7 +85,7 @@ int cmd_new(int argc, char **argv) {
   const char *folder = argv[1], *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
   for (const char *c = name; *c || c == name; c++)
     if (!isalnum((unsigned char)*c) && *c != '_' && *c != '-')
-      return usage_error(argv[0], "a program's name has letters, digits, _ and - alone");
+      return usage_error(argv[0], "a program's name may contain only letters, digits, _ and -");
   if (mkdir(folder, 0777) != 0) {
     fprintf(stderr, "ferry new: %s: %s\n", folder, errno == EEXIST ? "it is there already" : strerror(errno));
     return EXIT_USAGE;

@@ -17,171 +17,167 @@ const Command commands[] = {
      "Existing files in work/ are never overwritten: run it again after an update to get new exercises.\n"
      "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
      cmd_start, false, HELP_ANYWHERE},
-    {"list", "[--all | --ids]", "the exercises by lesson, and how far you are",
-     "--all  also those outside of your track\n--ids  only the names\n", cmd_list, false, HELP_ANYWHERE},
-    {"chapter", "N[#SECTION] [--read]", "run chapter N, or show its lesson",
-     "--read    the lesson, through $PAGER on a terminal\n"
-     "#SECTION  the lesson at that section, such as 20#grid-block-guard or, shorter, 20#guard\n"
-     "Further arguments go to the chapter's program (--device, --quick). Instead of N, the name of another page of "
+    {"list", "[--all | --ids]", "list the exercises by lesson, with your progress",
+     "--all  include those outside your track\n--ids  only the names\n", cmd_list, false, HELP_ANYWHERE},
+    {"chapter", "N[#SECTION] [--read]", "run the program of lesson N, or show the lesson",
+     "--read    show the lesson, through $PAGER on a terminal\n"
+     "#SECTION  show the lesson from that section on; a part of its name is enough\n"
+     "Further arguments go to the program (--device, --quick). Instead of N, the name of another page of "
      "docs/: glossary, inspector#findings.\n",
      cmd_chapter, false, HELP_ALONE},
     {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
-     "EX is a number, a name or a part of a name: 3.1, 03_1_create_on_the_device, create.\n"
+     "EX is a number, a name, or a part of a name: 3.1, 03_1_create_on_the_device, create.\n"
      "--all             a line for each test, and the report of every failed one\n"
-     "--first           no test after the first that fails\n"
-     "--devices LIST    built once and judged with each number of simulated devices, such as 1,4\n"
-     "--times N         built once and judged N times, each time with other inputs\n"
+     "--first           stop after the first test that fails\n"
+     "--devices LIST    check with each of these numbers of simulated devices, such as 1,4\n"
+     "--times N         check N times, each time with other inputs\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
      "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
-     "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test),\n"
+     "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test), "
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false, HELP_ANYWHERE},
-    {"watch", "[EX] [options]", "check at once and at every save",
-     "Checks whichever exercise is saved in the workspace. Keys on a terminal: n the next exercise, h a hint, e open "
-     "it in $EDITOR, r run it again, l the list, q end.\n" SANDBOX_HELP,
+    {"watch", "[EX] [options]", "check now, and at every save",
+     "Checks the exercise that you save in the workspace. Keys on a terminal: n next exercise, h hint, e edit in "
+     "$EDITOR, r run again, l list, q quit.\n" SANDBOX_HELP,
      cmd_watch, false, HELP_ANYWHERE},
-    {"hint", "[EX]", "a hint; one more at each asking", "", cmd_hint, false, HELP_ANYWHERE},
+    {"hint", "[EX]", "show a hint; each call shows one more", "", cmd_hint, false, HELP_ANYWHERE},
     {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false, HELP_ANYWHERE},
-    {"reset", "EX", "start an exercise again; your file is kept aside", "", cmd_reset, false, HELP_ANYWHERE},
-    {"solution", "EX [--spoil]", "the worked solution, after your answer has passed", "--spoil  also before\n",
-     cmd_solution, false, HELP_ANYWHERE},
-    {"diff", "EX [--spoil]", "yours beside another answer, after yours has passed",
-     "After them stands in which other ways the tests were solved.\n--spoil  also before\n", cmd_diff, false,
-     HELP_ANYWHERE},
-    {"next", "", "which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
-    {"best", "[EX]", "your best so far in the open exercises (\"make it faster\")",
-     "For each: the tries that were faster than all before, their times as modelled for a GPU, beside those of the "
-     "reference and of what was handed out.\n"
-     "./ferry run adds a row when a try passes and is faster. The file is work/.best.\n"
+    {"reset", "EX", "start an exercise again, and keep a copy of your file", "", cmd_reset, false, HELP_ANYWHERE},
+    {"solution", "EX [--spoil]", "show the worked solution, after your answer has passed",
+     "--spoil  show it before that\n", cmd_solution, false, HELP_ANYWHERE},
+    {"diff", "EX [--spoil]", "compare your answer with another, after yours has passed",
+     "Also lists other ways to solve it.\n--spoil  show it before that\n", cmd_diff, false, HELP_ANYWHERE},
+    {"next", "", "show which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
+    {"best", "[EX]", "show your best times in the performance challenges",
+     "For each challenge: your answers that were faster than all before, with their modelled times on a GPU, and "
+     "those of the reference and of the file that you started from.\n"
+     "./ferry run adds a row when an answer passes and is faster. The rows are in work/.best.\n"
      "Environment: NO_COLOR.\n",
      cmd_best, false, HELP_ANYWHERE},
-    {"doctor", "[options]", "what is installed, what is missing, and the command that installs it", SANDBOX_HELP,
+    {"doctor", "[options]", "show what is installed and what is missing, and how to install it", SANDBOX_HELP,
      cmd_doctor, false, HELP_ANYWHERE},
-    {"inspect", "FILE.cu [options] [-- ARGS]", "what a file's kernels do, line by line, and what is wrong with them",
+    {"inspect", "FILE.cu [options] [-- ARGS]", "count what a file's kernels do, line by line, and find their bugs",
      "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. Its kernels are "
-     "instrumented:\n"
-     "each memory access is traced. It runs on a simulated device twice, with threads in ascending and in descending "
-     "order.\n"
+     "instrumented: each memory access is traced. It runs on a simulated device twice, with threads in ascending and "
+     "in descending order.\n"
      "--program PROG  inspect a program that is already built with instrumented kernels, instead of a file\n"
-     "--with FILE.cu  compile and link this file, too; may be repeated\n"
+     "--with FILE.cu  also compile and link this file; may be repeated\n"
      "--kernel NAME   instrument only this kernel\n"
      "--blocks N      instrument N blocks of each launch, from the middle of the grid; the others run uninstrumented\n"
-     "--gpu NAME      model this GPU: how long each kernel would take there, and what limits it (FERRY_SIM_GPU=list)\n"
-     "--once          only the run in ascending order, in half the time: for counts, not for findings\n"
-     "--no-registers  do not ask ptxas for registers, which takes seconds where there is a CUDA toolkit\n"
+     "--gpu NAME      model this GPU: the time of each kernel, and what limits it (FERRY_SIM_GPU=list names them)\n"
+     "--once          run only once, in ascending order, in half the time: enough for counts, not for findings\n"
+     "--no-registers  do not run ptxas to count registers, which takes seconds if a CUDA toolkit is installed\n"
      "--quiet         only the report, without the program's output\n"
-     "--table         only a row per kernel, without the program's output; with modelled times where FERRY_SIM_GPU "
+     "--table         only one row per kernel, without the program's output; with modelled times if FERRY_SIM_GPU "
      "names a GPU\n"
      "--json FILE     write findings, kernels and lines as JSON, one object per line; - is standard output, and the "
      "report goes to stderr\n"
      "--html FILE     write a page: the source with its counts in the margin and findings where they occur\n"
-     "--sandbox LEVEL confine an answer at this level (./ferry run --help) instead of the strongest available. A "
+     "--sandbox LEVEL  confine an answer at this level (./ferry run --help) instead of the strongest available. A "
      "program is not confined: it runs as you\n"
      "-- ARGS         the program's arguments\n"
-     "Exit status: 0 nothing found, 1 something is wrong, 2 wrong command line, 3 it could not be compiled or run.\n",
+     "Exit status: 0 no findings, 1 findings, 2 wrong command line, 3 the file could not be compiled or run.\n",
      cmd_inspect, false, HELP_ANYWHERE},
     {"cuda", "FILE.cu... [-- ARGS]", "compile a CUDA program and run it on a simulated device",
-     "Any CUDA program, from anywhere. No GPU and no CUDA toolkit are needed: g++ compiles it.\n"
-     "--count     after the run: launches, copies, bytes, waits, and device memory that was not freed\n"
-     "--inspect   what its kernels do, line by line (./ferry inspect)\n"
+     "Takes any CUDA program. It needs no GPU and no CUDA toolkit: g++ compiles it.\n"
+     "--count     after the run, print launches, copies, bytes, synchronizations, and device memory leaks\n"
+     "--inspect   inspect its kernels (./ferry inspect)\n"
      "-- ARGS     the program's arguments\n"
-     "Options of nvcc (-I, -D, -std, -O, -l, ...) are taken as ./ferry nvcc takes them. The exit status is the "
+     "Also takes the options of nvcc (-I, -D, -std, -O, -l, ...), as ./ferry nvcc does. The exit status is the "
      "program's.\n"
-     "Environment: FERRY_SIM_GPU=a100 and others, and the rest of core/sim/README.md.\n",
+     "Environment: FERRY_SIM_GPU=a100, and the other variables in core/sim/README.md.\n",
      cmd_cuda, false, HELP_ALONE},
-    {"nvcc", "[options] FILE...", "nvcc's command line, for the simulated device: make NVCC=\".../ferry nvcc\"",
+    {"nvcc", "[options] FILE...", "compile as nvcc does, for simulated devices: make NVCC=\".../ferry nvcc\"",
      "-o FILE, -c, -dc, -E, -M, -lib, -shared; -I, -D, -U, -L, -l, -include, -isystem, -x cu, -std, -O, -g, -w;\n"
      "-Xcompiler LIST, -Xlinker LIST; -dryrun and -v show the commands; --version.\n"
-     ".cu files are compiled as CUDA, .c and .cpp by the host's compiler; objects and libraries are linked.\n"
-     "What speaks of a GPU's code (-arch, -gencode, -rdc, -Xptxas, -lineinfo, -use_fast_math ...) is ignored, with a "
-     "note;\n"
-     "-ptx, -cubin, -fatbin and -dlink are refused. Standards before C++17 are taken for C++17.\n"
+     ".cu files are compiled as CUDA, .c and .cpp files by the host's compiler; objects and libraries are linked.\n"
+     "Options for a GPU's code (-arch, -gencode, -rdc, -Xptxas, -lineinfo, -use_fast_math, ...) are ignored with a "
+     "note.\n"
+     "-ptx, -cubin, -fatbin and -dlink are refused. Standards older than C++17 become C++17.\n"
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
-     "What is built runs by itself. FERRY_SIM_COUNT=1 counts what it does, as ./ferry cuda --count.\n",
+     "The program runs without ./ferry. With FERRY_SIM_COUNT=1 it counts as ./ferry cuda --count does.\n",
      cmd_nvcc, false, HELP_ALONE},
-    {"play", "FILE [-- ARGS]", "compile a .c or .cu file, run it, and say what was counted",
-     "Any program. A .c file is compiled against the library; a .cu file for a simulated device, as ./ferry cuda "
-     "--count "
-     "does it.\n"
+    {"play", "FILE [-- ARGS]", "compile and run a .c or .cu file, and print what was counted",
+     "Takes any program. A .c file is compiled with the library; a .cu file for a simulated device, as by ./ferry cuda "
+     "--count.\n"
      "-- ARGS  the program's arguments\n"
      "The exit status is the program's. Environment: FERRY_CUDA, FERRY_SIM_DEVICES and FERRY_SIM_GPU.\n",
      cmd_play, false, HELP_ALONE},
-    {"new", "NAME", "a folder with a program of your own that builds and runs",
-     "main.c, a Makefile that finds the library (installed, through pkg-config, or this clone's), and the flags that "
-     "clangd wants.\n",
+    {"new", "NAME", "create a folder with a program of your own that builds and runs",
+     "It contains main.c, a Makefile that finds the library (installed, through pkg-config, or in this clone), and "
+     "flags for clangd.\n",
      cmd_new, false, HELP_ANYWHERE},
     {"book", "[PAGE]", "open the book in a browser",
-     "PAGE is a lesson's or an exercise's number, a function (fy_to), or a page's name (model). `make book` makes the "
-     "book, in\n"
-     "build/book/site; $BROWSER opens it, or the desktop's own browser. Without either its address is printed.\n",
+     "PAGE is the number of a lesson or exercise, a function (fy_to), or the name of a page (model). `make book` "
+     "builds "
+     "the book in build/book/site. It opens in $BROWSER or in the desktop's browser. Without either, its address is "
+     "printed.\n",
      cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
-    {"timeline", "TRACE -o PICTURE", "draw a trace of the profiler", "", cmd_timeline, false, HELP_OWN},
-    {"scale", "[options]", "how a training scales to many GPUs, on paper",
-     "What is sent (one of them):\n"
+    {"timeline", "TRACE -o FILE", "draw a trace from the profiler", "", cmd_timeline, false, HELP_OWN},
+    {"scale", "[options]", "model how training scales to many GPUs",
+     "Gradients (one of these):\n"
      "--model NAME          a network whose layers are known; --list has them all\n"
-     "--parameters N        so many parameters (25.6M), ready evenly\n"
+     "--parameters N        a network with N parameters (25.6M), whose gradients become ready at a steady rate\n"
      "--buckets SIZE,SIZE   gradients in buckets of these sizes (1MiB,25MiB)\n"
      "--dtype TYPE          of the gradients: float32 (default), float16, bfloat16\n"
-     "How long a step takes on one GPU (one of them):\n"
-     "--step-time T         97ms; a third is taken for the forward pass, the rest for the backward pass\n"
-     "--forward T --backward T\n"
-     "                      32ms, 65ms; with --step-time as well, the rest comes after the gradients\n"
-     "--bench FILE          the row of --model in a file of ./ferry bench (--batch N: of that batch)\n"
-     "Where:\n"
+     "Time of a step on one GPU (one of these):\n"
+     "--step-time T         97ms; one third counts as the forward pass, the rest as the backward pass\n"
+     "--forward T           32ms; given with --backward\n"
+     "--backward T          65ms; with --step-time as well, the remaining time follows the backward pass\n"
+     "--bench FILE          the row of --model in a file from ./ferry bench (--batch N: for that batch size)\n"
+     "Machines:\n"
      "--gpus N,N            8 to 4096 in powers of two\n"
      "--per-node N          GPUs in a node (8)\n"
-     "--node NAME           what joins them (nvlink3); --list has them all\n"
-     "--network NAME,NAME   what joins nodes; 8xib-ndr: eight adapters for each node\n"
-     "--alpha T --beta B    other numbers for an adapter: 14us; 12GB/s, 100Gbit/s or seconds a byte\n"
-     "--algorithm NAME      ring, tree, or best (default): for each bucket the faster\n"
-     "What comes out: a table of efficiencies; with one network, of times too. All of it is modelled.\n"
-     "--events              also the same schedule message by message, for at most 64 GPUs and 4 GiB (one network)\n"
-     "--json, --csv         the same for programs\n"
-     "--plot FOLDER         pictures (gnuplot)\n"
-     "--published           published figures beside the model's\n"
-     "--list                models, nodes and networks, with their numbers and sources\n",
+     "--node NAME           connection within a node (nvlink3); --list names all\n"
+     "--network NAME,NAME   connection between nodes; 8xib-ndr: eight adapters for each node\n"
+     "--alpha T --beta B    latency and bandwidth of an adapter: 14us; 12GB/s, 100Gbit/s or seconds per byte\n"
+     "--algorithm NAME      ring, tree, or best (default): the faster one for each bucket\n"
+     "Output: a table of efficiencies, and of times if there is one network. All numbers are modelled.\n"
+     "--events              also simulate each message, for at most 64 GPUs and 4 GiB (one network)\n"
+     "--json, --csv         machine-readable output\n"
+     "--plot FOLDER         draw plots (gnuplot)\n"
+     "--published           compare the model with published figures\n"
+     "--list                list models, nodes and networks, with their numbers and sources\n",
      cmd_scale, false, HELP_ANYWHERE},
-    {"launch", "-n N PROGRAM", "run a program as N processes that work together (chapter 16)",
-     "-n N           how many processes (\"ranks\"); more than there are cores is allowed\n"
-     "--hosts LIST   on which machines; Ferry is at the same path on each, and ssh reaches them without a password\n"
-     "--plain        nothing before the lines; otherwise each begins with the rank that printed it\n"
+    {"launch", "-n N PROGRAM", "run a program as N processes that work together (lesson 16)",
+     "-n N           number of processes (\"ranks\"), which may exceed the number of cores\n"
+     "--hosts LIST   machines to run on; each needs Ferry at the same path, and ssh without a password\n"
+     "--plain        do not put the rank before each line of output\n"
      "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
-     "OMP_NUM_THREADS,\n"
-     "which is 1 unless it is set. On other hosts it also finds what is set here of FERRY_*, NCCL_* and MASTER_PORT, "
-     "and\n"
-     "nothing else of this environment. mpirun (Open MPI) starts them. When a rank fails it is named, and all are "
-     "ended; "
-     "the exit\n"
-     "status is that rank's.\n"
+     "OMP_NUM_THREADS, "
+     "which is 1 unless it is set. On other hosts it also finds FERRY_*, NCCL_* and MASTER_PORT, and nothing else of "
+     "this environment. mpirun (Open MPI) starts the ranks. If a rank fails, Ferry names it and ends all of them; the "
+     "exit status is that rank's.\n"
      "Environment: NO_COLOR.\n",
      cmd_launch, false, HELP_ALONE},
     {"launch-rank", "", "one rank, between mpirun and its program", "", cmd_launch_rank, true, HELP_OWN},
     {"grade", "[options]", "grade the answers of one learner or of a class",
      "--answers DIR     one learner's folder (default: the workspace)\n"
-     "--class DIR       a folder for each learner; several are graded at a time\n"
-     "--jobs N          how many at a time (default: the processors)\n"
-     "--limit SECONDS   for all answers of a learner (600); what is left then is a timeout\n"
-     "--seed SECRET     inputs are drawn from this text; without it, anew at each run\n"
-     "--only EX         this exercise alone\n"
-     "--part I/N        of --class, every Nth learner by name from the Ith on: for N machines, each with another I\n"
-     "--merge FILE...   grade nothing: put together what --json wrote elsewhere, and write what is asked for. With "
-     "--class DIR\n"
-     "                  everybody in it has to be there. Doubles, gaps and what does not fit is told, and nothing is "
-     "written\n" SANDBOX_HELP "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
-     "                  results; each file is valid at every moment, and begins as all-zero. With --class, FILE holds "
-     "all.\n"
-     "                  - is standard output; the report goes to stderr then\n"
-     "Exit status: 0 everything passed, 1 something did not, 2 wrong command line, 3 trouble of the grader's own.\n",
+     "--class DIR       a folder with one folder per learner\n"
+     "--jobs N          number of learners graded at the same time (default: one per processor)\n"
+     "--limit SECONDS   time for all answers of a learner (600); the answers left over are timeouts\n"
+     "--seed SECRET     draw inputs from this text; without it, each run draws other inputs\n"
+     "--only EX         grade only this exercise\n"
+     "--part I/N        grade every Nth learner of --class from the Ith on, by name: for N machines, each with its I\n"
+     "--merge FILE...   grade nothing: merge files that --json wrote on other machines. With --class DIR, each learner "
+     "in it must be\n"
+     "                  there. On duplicates, gaps and contradictions, report them and write nothing\n" SANDBOX_HELP
+     "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
+     "                  write results; each file is valid at every moment, and begins with zero points. With --class, "
+     "FILE "
+     "holds all.\n"
+     "                  - is standard output; the report then goes to stderr\n"
+     "Exit status: 0 everything passed, 1 something failed, 2 wrong command line, 3 the grader itself failed.\n",
      cmd_grade, false, HELP_ANYWHERE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
      "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
     {"reference", "[EX]", "count what the solutions do, for the table after a pass", "", cmd_reference, true,
      HELP_ANYWHERE},
-    {"version", "", "the version, the commit that it was built from, and the compiler", "", cmd_version, false,
+    {"version", "", "show the version, the commit that it was built from, and the compiler", "", cmd_version, false,
      HELP_ANYWHERE},
-    {"help", "[COMMAND]", "this list, or more about a command", "", cmd_help, false, HELP_OWN},
+    {"help", "[COMMAND]", "show this list, or the help of a command", "", cmd_help, false, HELP_OWN},
     {NULL, NULL, NULL, NULL, NULL, false, HELP_OWN},
 };
 
@@ -285,16 +281,14 @@ static int no_command(const char *name) {
   return EXIT_USAGE;
 }
 
-// A help text's lines, those together that say one thing: the next one begins neither with an option nor after a full stop.
+// Prints each line of a help text, wrapped. A line that begins with a blank continues the one before it.
 static void print_help(const char *help) {
   char *text = strdup(help);
   if (!text)
     return;
-  int hang = 0;
   for (char *line = text; *line;) {
     char *end = strchr(line, '\n');
-    while (end && end[1] && end[-1] != '.' && end[-1] != ':' && end[-1] != ')' &&
-           end[strspn(end + 1, " ") + 1] != '-' && end - line > 60) {
+    while (end && end[1] == ' ') {
       size_t blanks = strspn(end + 1, " ");
       memmove(end + 1, end + 1 + blanks, strlen(end + 1 + blanks) + 1);
       *end = ' ';
@@ -302,7 +296,7 @@ static void print_help(const char *help) {
     }
     if (end)
       *end = '\0';
-    term_wrap(stdout, line, hang);
+    term_wrap(stdout, line, 0);
     line = end ? end + 1 : line + strlen(line);
   }
   free(text);

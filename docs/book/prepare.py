@@ -358,7 +358,7 @@ def navigation():
         mine = [p for p in lessons() if int(p.name[:2]) in numbers]
         if mine:
             items = [{f"{int(p.name[:2])}. {short(title_of(p.read_text()))}": p.name} for p in mine]
-            nav.append({name: ([{"The lessons": "lessons.md"}] if 1 in numbers else []) + items})
+            nav.append({name: ([{"All pages": "lessons.md"}] if 1 in numbers else []) + items})
     nav.append({"Exercises": [{"All exercises": "exercises.md"}] + [{f"{number(e['id'])} {e['title']}": f"exercise/{e['id']}.md"} for e in EXERCISES]})
     tools = [n for n in TOOLS if (ROOT / f"docs/{n}.md").exists()]
     nav.append({"Measuring and tools": [f"{n}.md" for n in tools]})

@@ -8,25 +8,25 @@
 #include <string.h>
 
 static const char usage_text[] =
-    "usage: ./ferry timeline TRACE -o PICTURE [options]\n"
+    "usage: ./ferry timeline TRACE -o FILE [options]\n"
     "\n"
     "Draws a Chrome trace: a row for each thread of the host and each stream of a device, ranges within ranges below "
     "each\n"
     "other. TRACE is what fy_export_chrome_trace wrote (chapter 14), or PyTorch's profiler; packed by gzip or not. "
-    "PICTURE\n"
+    "FILE\n"
     "ends in .svg or .png.\n"
     "\n"
     "  --from MS, --to MS   this part: milliseconds since the first range of the trace\n"
-    "  --rows WORD,...      the threads and streams alone that have one of these words in their name, or in that of\n"
+    "  --rows WORD,...      only the threads and streams with one of these words in their name, or in that of\n"
     "                       their process or device: --rows main,stream\n"
     "  --depth N            at most N levels of ranges within ranges (6)\n"
-    "  --width PIXELS       of the picture: 400 to 4000 (960; a PNG has twice the pixels)\n"
+    "  --width PIXELS       of the image: 400 to 4000 (960; a PNG has twice the pixels)\n"
     "  --theme light|dark   for a light or a dark page (light)\n"
-    "  --title TEXT         in place of the file's name\n"
+    "  --title TEXT         instead of the file's name\n"
     "  --help               this text\n"
     "\n"
-    "Where a device was simulated, the picture says so: its times are those of a CPU at work, no GPU's.\n"
-    "Exit status: 0 drawn, 1 not, for a reason that is said, 2 a wrong command line.\n";
+    "If a device was simulated, the image says so: its times are those of a CPU, not of a GPU.\n"
+    "Exit status: 0 drawn, 1 not drawn (a message says why), 2 wrong command line.\n";
 
 static _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static _Noreturn void refuse(const char *format, ...) {
@@ -100,7 +100,7 @@ static void check_options(Options *o) {
   if (!o->trace)
     refuse("which trace?");
   if (!o->output.path)
-    refuse("-o PICTURE: where does the picture go?");
+    refuse("-o FILE: name the image");
   const char *end = strrchr(o->output.path, '.');
   if (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))
     refuse("-o %s: a picture's name ends in .svg or .png", o->output.path);

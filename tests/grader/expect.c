@@ -144,7 +144,7 @@ static void element_texts(const Array *a, const Array *want, int64_t at, char ex
   if (kernels && memcmp(&a->f32[at], "\xff\xff\xff\xff", sizeof(float)) == 0)
     snprintf(is, 64, "nothing, it was never written");
   if (kernels && filling_at(a, at) == HANDED_ON)
-    snprintf(is, 64, "a NaN from memory that nobody has written");
+    snprintf(is, 64, "a NaN from uninitialized memory");
 }
 
 static bool values_match(Case *c, const char *name, const Array *a, const Array *want, double tolerance) {

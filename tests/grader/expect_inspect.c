@@ -16,7 +16,7 @@ const Mistake STREAMS_APART = {"missing synchronization between streams",
                                "computes, let it wait: cudaStreamWaitEvent, or a synchronization of the stream.",
                                "docs/27_streams.md#queues"};
 const Mistake BARRIER_MISSED = {"divergent barrier",
-                                "All threads of a block have to reach each __syncthreads(). Put the accesses into the "
+                                "All threads of a block must reach each __syncthreads(). Put the accesses into the "
                                 "if, not the barrier, and let no thread return before it.",
                                 "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
 const Mistake OUT_OF_BOUNDS = {"out-of-bounds access",
@@ -28,12 +28,12 @@ const Mistake READ_UNWRITTEN = {
     "docs/29_debugging_kernels.md#shared-memory-that-nobody-has-set"};
 const Mistake MISALIGNED_VECTOR = {
     "misaligned vector access",
-    "A vector of 8 or 16 bytes has to lie at a multiple of its size. On a GPU the kernel fails otherwise.",
+    "The address of a vector access must be a multiple of its size, 8 or 16 bytes. Otherwise the kernel fails on a GPU.",
     "docs/22_global_memory.md#float4"};
 const Mistake FREED_BEFORE = {"use after free",
                               "A kernel accesses memory that was freed before. Free it after the last use.",
                               "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"};
-const Mistake NOT_FREED = {"memory leak", "Each call has to cudaFree what it got from cudaMalloc.",
+const Mistake NOT_FREED = {"memory leak", "Each call must free with cudaFree what it allocated with cudaMalloc.",
                            "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake BAD_ADDRESS = {"invalid device pointer", "The pointer does not point to device memory.",
                              "docs/20_the_first_kernel.md#host-and-device"};

@@ -34,7 +34,7 @@ const Mistake USED_AFTER_FREE = {"use after free",
                                  "the last use, and look for a second pointer to the same memory.",
                                  "docs/07_pitfalls.md#an-index-outside-of-an-array"};
 const Mistake INDEX_OUTSIDE = {"out-of-bounds index",
-                               "An index lies outside an array of yours, memory from malloc, or a tensor's data. How "
+                               "An index is outside an array of yours, memory from malloc, or a tensor's data. How "
                                "many elements are there at most, and does the loop end there?",
                                "docs/07_pitfalls.md#an-index-outside-of-an-array"};
 const Mistake LAUNCH_REFUSED = {
@@ -93,7 +93,7 @@ const Mistake DEVICE_LEFT = {"current device not restored",
                              "docs/06_several_gpus.md#the-gpu-of-your-choice"};
 const Mistake AUTOCAST_LEFT = {
     "autocast not restored",
-    "Autocast is not as it was before the call. Its block ends by itself; what you open by hand you have to close.",
+    "Autocast is not as it was before the call. Its block ends by itself; what you begin by hand, you must end.",
     "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
 const Mistake MODE_LEFT = {"training mode not restored",
                            "The model is not in the mode (train or eval) it was in before the call. Store "

@@ -109,7 +109,7 @@ static bool all_was_seen(Case *c, const Work *w, Least least) {
   for (int i = 0; i < c->inspection->kernel_count; i++) {
     const InspectKernel *k = &c->inspection->kernels[i];
     if (!expect_that(c, k->time.uneven <= UNEVEN, &UNEQUAL,
-                     "the blocks of %s did %.2f times what those that were looked at stand for", k->name,
+                     "the blocks of %s did %.2f times the work that the instrumented blocks represent", k->name,
                      k->time.uneven))
       return false;
   }

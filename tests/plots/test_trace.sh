@@ -139,7 +139,7 @@ says 'rows that are not there' 1 'one of these words: fpga' "$program" "$work/ma
 says 'no file' 1 'cannot be read: No such file' "$program" "$work/nowhere" -o "$work/none.svg"
 says 'a folder' 1 'it is not a file' "$program" "$work" -o "$work/none.svg"
 says 'nowhere to write' 1 "$work/no/where.svg" "$program" "$work/made.json" -o "$work/no/where.svg"
-says 'no name for the picture' 2 'where does the picture go' "$program" "$work/made.json"
+says 'no name for the picture' 2 'name the image' "$program" "$work/made.json"
 says 'a picture of another kind' 2 'ends in .svg or .png' "$program" "$work/made.json" -o "$work/a.gif"
 says 'a width that is none' 2 'a number from 400 to 4000' "$program" "$work/made.json" -o "$work/a.svg" --width wide
 says 'an end before the begin' 2 'is not before' "$program" "$work/made.json" -o "$work/a.svg" --from 3 --to 2

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/28_kernels_of_a_network.md#softmax-what-a-row-agrees-on"
+#define LESSON "docs/28_kernels_of_a_network.md#softmax-and-online-softmax"
 
 static const Mistake UNSTABLE = {"numerically unstable softmax",
                                  "e^x overflows where x is large, and is 0 where x is far below 0. Subtract the row's "

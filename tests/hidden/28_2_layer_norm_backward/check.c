@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/28_kernels_of_a_network.md#layer-norm-backward"
+#define LESSON "docs/28_kernels_of_a_network.md#layer-normalization-the-backward-pass"
 
 static const Mistake NO_MEANS = {"gradient through mean and variance missing",
                                  "x also changes the mean and the variance of its row. Subtract both terms: the mean "
