@@ -209,7 +209,7 @@ refuses 'somebody taken out of a part' 'has no results in these files' "$work/ow
 mapfile -t files < <(for _ in $(seq 100); do echo "$work/nowhere"; done)
 says 'more than twenty complaints' 2 'and 80 more' "$ferry" grade --merge "${files[@]}"
 says 'no files' 2 '--merge needs files' "$ferry" grade --merge
-says 'files without --merge' 2 'come with --merge alone' "$ferry" grade "$work/ada.json"
+says 'files without --merge' 2 'only --merge takes files' "$ferry" grade "$work/ada.json"
 says 'grading and merging' 2 'grades nothing' "$ferry" grade --merge "$work/ada.json" --seed x
 says 'a part of one learner' 2 'needs --class' "$ferry" grade --answers solutions --part 1/2
 for part in 0/3 4/3 1 1/ x/3 1/3x -1/3 1/0; do
