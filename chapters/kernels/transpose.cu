@@ -1,5 +1,5 @@
-// A transpose, three times: a thread that writes down a column, a tile in shared memory that forgot its barrier, and one that is
-// right but for its banks. docs/inspector.md looks at them:  ./ferry inspect chapters/kernels/transpose.cu
+// A matrix transpose in three versions: naive, with uncoalesced stores; with a tile in shared memory but without its barrier; and
+// correct, with and without bank conflicts. docs/inspector.md explains its report:  ./ferry inspect chapters/kernels/transpose.cu
 #include <cuda_runtime.h>
 #include <stdio.h>
 
