@@ -1,5 +1,4 @@
-// Lesson 28, docs/28_kernels_of_a_network.md: attention in three launches, in one with a row of scores in shared memory, and in tiles
-// with a softmax that goes along.
+// Lesson 28, docs/28_kernels_of_a_network.md: attention in three kernels, in one kernel, and in tiles.
 //
 // prints: ^unfused +3 +.* True$
 // prints: ^row_fused +1 +.* True$
@@ -10,84 +9,82 @@
 enum { WARP = 32, THREADS = 256 };
 #define ALL_LANES 0xffffffffu
 
-// ---- what a block agrees on: as in 28_kernels_of_a_network.cu ----------------------------------------------------------------
+// ---- reductions over a block: as in 28_kernels_of_a_network.cu ----------------------------------------------------------------
 
 static __device__ float warp_sum(float x) {
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    x += __shfl_xor_sync(ALL_LANES, x, apart);
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    x += __shfl_xor_sync(ALL_LANES, x, offset);
   return x;
 }
 
-// The sum over a block of THREADS, in every thread. May be called again at once.
 static __device__ float block_sum(float x) {
-  __shared__ float of_warp[THREADS / WARP];
+  __shared__ float warp_sums[THREADS / WARP];
   x = warp_sum(x);
   if (threadIdx.x % WARP == 0)
-    of_warp[threadIdx.x / WARP] = x;
+    warp_sums[threadIdx.x / WARP] = x;
   __syncthreads();
   x = 0;
   for (int warp = 0; warp < THREADS / WARP; warp++)
-    x += of_warp[warp];
+    x += warp_sums[warp];
   __syncthreads();
   return x;
 }
 
 static __device__ float block_max(float x) {
-  __shared__ float of_warp[THREADS / WARP];
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, apart));
+  __shared__ float warp_maxima[THREADS / WARP];
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, offset));
   if (threadIdx.x % WARP == 0)
-    of_warp[threadIdx.x / WARP] = x;
+    warp_maxima[threadIdx.x / WARP] = x;
   __syncthreads();
-  x = of_warp[0];
+  x = warp_maxima[0];
   for (int warp = 1; warp < THREADS / WARP; warp++)
-    x = fmaxf(x, of_warp[warp]);
+    x = fmaxf(x, warp_maxima[warp]);
   __syncthreads();
   return x;
 }
 
-// The maximum of some numbers, and the sum of e^(number - maximum).
 typedef struct Soft {
-  float most, sum;
+  float max, sum; // of the numbers so far: their maximum, and the sum of e^(number - max)
 } Soft;
 
-// What holds for two groups of numbers together. A sum that was made with a smaller maximum is scaled to the larger one.
+// Combines the states of two groups of numbers. The sum with the smaller maximum is rescaled to the larger maximum.
 static __device__ Soft joined(Soft a, Soft b) {
-  float most = fmaxf(a.most, b.most);
-  if (most == -INFINITY) // no number yet, on either side
+  float larger = fmaxf(a.max, b.max);
+  if (larger == -INFINITY) // both groups are empty: avoid -inf - -inf
     return a;
-  return Soft{most, a.sum * expf(a.most - most) + b.sum * expf(b.most - most)};
+  return Soft{larger, a.sum * expf(a.max - larger) + b.sum * expf(b.max - larger)};
 }
 
-static __device__ Soft block_soft(Soft own) {
-  __shared__ Soft of_warp[THREADS / WARP];
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    own = joined(own, Soft{__shfl_xor_sync(ALL_LANES, own.most, apart), __shfl_xor_sync(ALL_LANES, own.sum, apart)});
+static __device__ Soft block_soft(Soft s) {
+  __shared__ Soft warp_softs[THREADS / WARP];
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    s = joined(s, Soft{__shfl_xor_sync(ALL_LANES, s.max, offset), __shfl_xor_sync(ALL_LANES, s.sum, offset)});
   if (threadIdx.x % WARP == 0)
-    of_warp[threadIdx.x / WARP] = own;
+    warp_softs[threadIdx.x / WARP] = s;
   __syncthreads();
-  own = of_warp[0];
+  s = warp_softs[0];
   for (int warp = 1; warp < THREADS / WARP; warp++)
-    own = joined(own, of_warp[warp]);
-  return own;
+    s = joined(s, warp_softs[warp]);
+  return s;
 }
 
-// ---- attention: softmax(q k^T / sqrt((double)D)) v for each head ---------------------------------------------------------------------
+// ---- attention: softmax(q k^T / sqrt(D)) v for each head ---------------------------------------------------------------------
 
 enum { D = 32, SIDE = 16 };
 
 // [unfused]
-// scores[i][j] = q[i] . k[j] / sqrt((double)D): a product in tiles (lesson 26), a head for each z.
+// scores[i][j] = q[i] . k[j] / sqrt(D): a tiled matrix product (lesson 26). blockIdx.z is the head.
 __global__ void scores(float *out, const float *q, const float *k, int n) {
-  __shared__ float of_q[SIDE][SIDE + 1], of_k[SIDE][SIDE + 1];
+  __shared__ float tile_q[SIDE][SIDE + 1], tile_k[SIDE][SIDE + 1];
   int row = blockIdx.y * SIDE + threadIdx.y, head = blockIdx.z * n;
   float sum = 0;
   for (int d = 0; d < D; d += SIDE) {
-    of_q[threadIdx.y][threadIdx.x] = q[(head + row) * D + d + threadIdx.x];
-    of_k[threadIdx.y][threadIdx.x] = k[(head + blockIdx.x * SIDE + threadIdx.y) * D + d + threadIdx.x];
+    tile_q[threadIdx.y][threadIdx.x] = q[(head + row) * D + d + threadIdx.x];
+    tile_k[threadIdx.y][threadIdx.x] = k[(head + blockIdx.x * SIDE + threadIdx.y) * D + d + threadIdx.x];
     __syncthreads();
     for (int i = 0; i < SIDE; i++)
-      sum += of_q[threadIdx.y][i] * of_k[threadIdx.x][i];
+      sum += tile_q[threadIdx.y][i] * tile_k[threadIdx.x][i];
     __syncthreads();
   }
   out[(head + row) * n + blockIdx.x * SIDE + threadIdx.x] = sum * rsqrtf((float)D);
@@ -100,19 +97,19 @@ __global__ void softmax_rows(float *x, int n) {
     soft = joined(soft, Soft{row[k], 1});
   soft = block_soft(soft);
   for (int k = threadIdx.x; k < n; k += THREADS)
-    row[k] = expf(row[k] - soft.most) / soft.sum;
+    row[k] = expf(row[k] - soft.max) / soft.sum;
 }
 
 __global__ void weighted(float *out, const float *weights, const float *v, int n) {
-  __shared__ float of_w[SIDE][SIDE + 1], of_v[SIDE][SIDE + 1];
+  __shared__ float tile_w[SIDE][SIDE + 1], tile_v[SIDE][SIDE + 1];
   int row = blockIdx.y * SIDE + threadIdx.y, column = blockIdx.x * SIDE + threadIdx.x, head = blockIdx.z * n;
   float sum = 0;
   for (int j = 0; j < n; j += SIDE) {
-    of_w[threadIdx.y][threadIdx.x] = weights[(head + row) * n + j + threadIdx.x];
-    of_v[threadIdx.y][threadIdx.x] = v[(head + j + threadIdx.y) * D + column];
+    tile_w[threadIdx.y][threadIdx.x] = weights[(head + row) * n + j + threadIdx.x];
+    tile_v[threadIdx.y][threadIdx.x] = v[(head + j + threadIdx.y) * D + column];
     __syncthreads();
     for (int i = 0; i < SIDE; i++)
-      sum += of_w[threadIdx.y][i] * of_v[i][threadIdx.x];
+      sum += tile_w[threadIdx.y][i] * tile_v[i][threadIdx.x];
     __syncthreads();
   }
   out[(head + row) * D + column] = sum;
@@ -120,100 +117,103 @@ __global__ void weighted(float *out, const float *weights, const float *v, int n
 // [end]
 
 // [row_fused]
-enum { AT_ONCE = D / 4 }; // lanes for a row of D floats, a float4 each
+enum { ROW_LANES = D / 4 }; // lanes that load a row of D floats, one float4 each
 
-// A block for each query. Its scores are in shared memory, n of them; k and v are read by every block anew.
+// One block per query keeps the query's n scores in shared memory. Every block reads all of k and v of its head.
 __global__ void row_fused(float *out, const float *q, const float *k, const float *v, int n) {
-  extern __shared__ float weight[];
-  __shared__ float part[THREADS / D][D];
-  int row = blockIdx.x, head = row / n * n, own = threadIdx.x % AT_ONCE;
-  float4 of_q = ((const float4 *)(q + row * D))[own];
-  float most = -INFINITY, sum = 0, value = 0;
-  for (int j = threadIdx.x / AT_ONCE; j < n; j += THREADS / AT_ONCE) {
-    float4 of_k = ((const float4 *)(k + (head + j) * D))[own];
-    float s = of_q.x * of_k.x + of_q.y * of_k.y + of_q.z * of_k.z + of_q.w * of_k.w;
-    for (int apart = AT_ONCE / 2; apart > 0; apart /= 2)
-      s += __shfl_xor_sync(ALL_LANES, s, apart);
+  extern __shared__ float weights[];
+  __shared__ float partial[THREADS / D][D];
+  int row = blockIdx.x, head = row / n * n, lane = threadIdx.x % ROW_LANES;
+  float4 q4 = ((const float4 *)(q + row * D))[lane];
+  float largest = -INFINITY, sum = 0, value = 0;
+  for (int j = threadIdx.x / ROW_LANES; j < n; j += THREADS / ROW_LANES) {
+    float4 k4 = ((const float4 *)(k + (head + j) * D))[lane];
+    float s = q4.x * k4.x + q4.y * k4.y + q4.z * k4.z + q4.w * k4.w;
+    for (int offset = ROW_LANES / 2; offset > 0; offset /= 2)
+      s += __shfl_xor_sync(ALL_LANES, s, offset);
     s *= rsqrtf((float)D);
-    most = fmaxf(most, s);
-    if (own == 0)
-      weight[j] = s;
+    largest = fmaxf(largest, s);
+    if (lane == 0)
+      weights[j] = s;
   }
-  most = block_max(most);
+  largest = block_max(largest);
   for (int j = threadIdx.x; j < n; j += THREADS) {
-    weight[j] = expf(weight[j] - most);
-    sum += weight[j];
+    weights[j] = expf(weights[j] - largest);
+    sum += weights[j];
   }
   sum = block_sum(sum);
   for (int j = threadIdx.x / D; j < n; j += THREADS / D)
-    value += weight[j] * v[(head + j) * D + threadIdx.x % D];
-  part[threadIdx.x / D][threadIdx.x % D] = value;
+    value += weights[j] * v[(head + j) * D + threadIdx.x % D];
+  partial[threadIdx.x / D][threadIdx.x % D] = value;
   __syncthreads();
   if (threadIdx.x >= D)
     return;
   for (int i = 1; i < THREADS / D; i++)
-    value += part[i][threadIdx.x];
+    value += partial[i][threadIdx.x];
   out[row * D + threadIdx.x] = value / sum;
 }
 // [end]
 
 // [flash]
-enum { QUERIES = 32, SPLIT = 4, KEYS = 32 }; // of a block: its queries, threads for each of them, keys in a tile
+enum { QUERIES = 32, SPLIT = 4, KEYS = 32 }; // per block: queries, threads per query, keys in a tile
 
-// Copies `count` rows of D floats into a tile whose rows are D + 1 apart.
+// Copies `count` rows of D floats into a tile whose rows are padded to D + 1 floats.
 static __device__ void load_tile(float (*tile)[D + 1], const float *from, int count) {
   for (int i = threadIdx.x; i < count * D; i += QUERIES * SPLIT)
     tile[i / D][i % D] = from[i];
 }
 
-// A block for 32 queries, which goes through the keys in tiles. Four threads share a query; each takes every fourth key, and has a
-// maximum, a sum and D weighted sums of its own. At the end the four are joined.
+// A block of 128 threads computes 32 queries. Four threads share a query, and each of them handles every fourth key.
 __global__ void flash(float *out, const float *q, const float *k, const float *v, int n) {
-  __shared__ float of_q[QUERIES][D + 1], of_k[KEYS][D + 1], of_v[KEYS][D + 1];
+  __shared__ float tile_q[QUERIES][D + 1], tile_k[KEYS][D + 1], tile_v[KEYS][D + 1];
   int query = threadIdx.x / SPLIT, quarter = threadIdx.x % SPLIT;
   int first = blockIdx.x * QUERIES, head = first / n * n;
-  float own[D], value[D] = {0}, most = -INFINITY, sum = 0;
-  load_tile(of_q, q + first * D, QUERIES);
+  float q_row[D], value[D] = {0}, largest = -INFINITY, sum = 0;
+  load_tile(tile_q, q + first * D, QUERIES);
   __syncthreads();
 #pragma unroll
   for (int d = 0; d < D; d++)
-    own[d] = of_q[query][d] * rsqrtf((float)D);
+    q_row[d] = tile_q[query][d] * rsqrtf((float)D);
+  // [end]
+  // [flash_loop]
   for (int tile = 0; tile < n; tile += KEYS) {
-    load_tile(of_k, k + (head + tile) * D, KEYS);
-    load_tile(of_v, v + (head + tile) * D, KEYS);
+    load_tile(tile_k, k + (head + tile) * D, KEYS);
+    load_tile(tile_v, v + (head + tile) * D, KEYS);
     __syncthreads();
     for (int j = quarter; j < KEYS; j += SPLIT) {
       float s = 0;
 #pragma unroll
       for (int d = 0; d < D; d++)
-        s += own[d] * of_k[j][d];
-      float larger = fmaxf(most, s), shrink = expf(most - larger), weight = expf(s - larger);
-      sum = sum * shrink + weight;
-      most = larger;
+        s += q_row[d] * tile_k[j][d];
+      float new_max = fmaxf(largest, s), rescale = expf(largest - new_max), weight = expf(s - new_max);
+      sum = sum * rescale + weight;
+      largest = new_max;
 #pragma unroll
       for (int d = 0; d < D; d++)
-        value[d] = value[d] * shrink + weight * of_v[j][d];
+        value[d] = value[d] * rescale + weight * tile_v[j][d];
     }
     __syncthreads();
   }
-  float whole = most; // of all four
-  for (int apart = SPLIT / 2; apart > 0; apart /= 2)
-    whole = fmaxf(whole, __shfl_xor_sync(ALL_LANES, whole, apart));
-  float shrink = expf(most - whole);
-  sum *= shrink;
-  for (int apart = SPLIT / 2; apart > 0; apart /= 2)
-    sum += __shfl_xor_sync(ALL_LANES, sum, apart);
+  // [end]
+  // [flash_join]
+  float all_max = largest; // over the four threads of a query
+  for (int offset = SPLIT / 2; offset > 0; offset /= 2)
+    all_max = fmaxf(all_max, __shfl_xor_sync(ALL_LANES, all_max, offset));
+  float rescale = expf(largest - all_max);
+  sum *= rescale;
+  for (int offset = SPLIT / 2; offset > 0; offset /= 2)
+    sum += __shfl_xor_sync(ALL_LANES, sum, offset);
 #pragma unroll
   for (int d = 0; d < D; d++) {
-    value[d] *= shrink;
-    for (int apart = SPLIT / 2; apart > 0; apart /= 2)
-      value[d] += __shfl_xor_sync(ALL_LANES, value[d], apart);
+    value[d] *= rescale;
+    for (int offset = SPLIT / 2; offset > 0; offset /= 2)
+      value[d] += __shfl_xor_sync(ALL_LANES, value[d], offset);
     if (quarter == 0)
-      of_q[query][d] = value[d] / sum;
+      tile_q[query][d] = value[d] / sum;
   }
   __syncthreads();
   for (int i = threadIdx.x; i < QUERIES * D; i += QUERIES * SPLIT)
-    out[first * D + i] = of_q[i / D][i % D];
+    out[first * D + i] = tile_q[i / D][i % D];
 }
 // [end]
 
@@ -251,7 +251,7 @@ static void fetch(Data *d) {
   CHECK(cudaMemcpy(d->host, d->device, (size_t)d->count * sizeof(float), cudaMemcpyDeviceToHost));
 }
 
-static void clear(Data *d) { // so that a kernel that writes nothing does not inherit what is right
+static void clear(Data *d) { // otherwise a kernel that writes nothing would seem right
   CHECK(cudaMemset(d->device, 0, (size_t)d->count * sizeof(float)));
 }
 

@@ -1,5 +1,5 @@
-// Lesson 28, docs/28_kernels_of_a_network.md: what networks are made of besides products: bias and GELU, softmax, layer norm, the
-// gradient of an embedding; each in steps that move fewer bytes. Attention: 28_attention.cu.
+// Lesson 28, docs/28_kernels_of_a_network.md: memory-bound operations of a network: bias and GELU, softmax, layer
+// normalization and the embedding gradient, in versions that move fewer and fewer bytes. Attention is in 28_attention.cu.
 //
 // prints: ^bias_gelu +1 +.* True$
 // prints: ^softmax_once +1 +.* True$
@@ -12,40 +12,40 @@
 enum { WARP = 32, THREADS = 256, COLUMNS = 1024, EACH = COLUMNS / THREADS };
 #define ALL_LANES 0xffffffffu
 
-// ---- what a block agrees on ------------------------------------------------------------------------------------------------
+// ---- reductions over a block ------------------------------------------------------------------------------------------------
 
 // [block_sum]
 static __device__ float warp_sum(float x) {
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    x += __shfl_xor_sync(ALL_LANES, x, apart);
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    x += __shfl_xor_sync(ALL_LANES, x, offset);
   return x;
 }
 
-// The sum over a block of THREADS, in every thread. May be called again at once.
+// The sum over a block of THREADS, returned to every thread. The last barrier permits a second call.
 static __device__ float block_sum(float x) {
-  __shared__ float of_warp[THREADS / WARP];
+  __shared__ float warp_sums[THREADS / WARP];
   x = warp_sum(x);
   if (threadIdx.x % WARP == 0)
-    of_warp[threadIdx.x / WARP] = x;
+    warp_sums[threadIdx.x / WARP] = x;
   __syncthreads();
   x = 0;
   for (int warp = 0; warp < THREADS / WARP; warp++)
-    x += of_warp[warp];
+    x += warp_sums[warp];
   __syncthreads();
   return x;
 }
 // [end]
 
 static __device__ float block_max(float x) {
-  __shared__ float of_warp[THREADS / WARP];
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, apart));
+  __shared__ float warp_maxima[THREADS / WARP];
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, offset));
   if (threadIdx.x % WARP == 0)
-    of_warp[threadIdx.x / WARP] = x;
+    warp_maxima[threadIdx.x / WARP] = x;
   __syncthreads();
-  x = of_warp[0];
+  x = warp_maxima[0];
   for (int warp = 1; warp < THREADS / WARP; warp++)
-    x = fmaxf(x, of_warp[warp]);
+    x = fmaxf(x, warp_maxima[warp]);
   __syncthreads();
   return x;
 }
@@ -54,7 +54,7 @@ static __device__ float block_max(float x) {
 
 // [gelu]
 static __device__ float gelu_of(float x) {
-  return 0.5f * x * (1 + erff(x * 0.70710678f)); // x times the share of a normal distribution that lies below x
+  return 0.5f * x * (1 + erff(x * 0.70710678f)); // x times the standard normal CDF at x
 }
 
 __global__ void add_bias(float *out, const float *x, const float *bias, int n) {
@@ -79,82 +79,82 @@ __global__ void bias_gelu(float *out, const float *x, const float *bias, int n) 
 // ---- softmax: a block for each row -------------------------------------------------------------------------------------------
 
 // [softmax_apart]
-__global__ void row_max(float *most, const float *x) {
+__global__ void row_max(float *maxima, const float *x) {
   const float *row = x + blockIdx.x * COLUMNS;
-  float own = -INFINITY;
+  float largest = -INFINITY;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    own = fmaxf(own, row[k]);
-  own = block_max(own);
+    largest = fmaxf(largest, row[k]);
+  largest = block_max(largest);
   if (threadIdx.x == 0)
-    most[blockIdx.x] = own;
+    maxima[blockIdx.x] = largest;
 }
 
-__global__ void exponentials(float *out, const float *x, const float *most) {
+__global__ void exponentials(float *out, const float *x, const float *maxima) {
   int i = blockIdx.x * COLUMNS;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    out[i + k] = expf(x[i + k] - most[blockIdx.x]);
+    out[i + k] = expf(x[i + k] - maxima[blockIdx.x]);
 }
 
-__global__ void row_sum(float *sum, const float *x) {
+__global__ void row_sum(float *sums, const float *x) {
   const float *row = x + blockIdx.x * COLUMNS;
-  float own = 0;
+  float partial = 0;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    own += row[k];
-  own = block_sum(own);
+    partial += row[k];
+  partial = block_sum(partial);
   if (threadIdx.x == 0)
-    sum[blockIdx.x] = own;
+    sums[blockIdx.x] = partial;
 }
 
-__global__ void divide(float *x, const float *sum) {
+__global__ void divide(float *x, const float *sums) {
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    x[blockIdx.x * COLUMNS + k] /= sum[blockIdx.x];
+    x[blockIdx.x * COLUMNS + k] /= sums[blockIdx.x];
 }
 // [end]
 
 // [softmax_passes]
-// Two passes for what the row has to agree on, its maximum and its sum, and one that writes: x is read three times.
+// Three passes over the row: one for the maximum, one for the sum, one to write. x is read three times.
 __global__ void softmax_passes(float *out, const float *x) {
   const float *row = x + blockIdx.x * COLUMNS;
-  float most = -INFINITY, sum = 0;
+  float largest = -INFINITY, sum = 0;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    most = fmaxf(most, row[k]);
-  most = block_max(most);
+    largest = fmaxf(largest, row[k]);
+  largest = block_max(largest);
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    sum += expf(row[k] - most);
+    sum += expf(row[k] - largest);
   sum = block_sum(sum);
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    out[blockIdx.x * COLUMNS + k] = expf(row[k] - most) / sum;
+    out[blockIdx.x * COLUMNS + k] = expf(row[k] - largest) / sum;
 }
 // [end]
 
 // [online]
-// The maximum of some numbers, and the sum of e^(number - maximum).
 typedef struct Soft {
-  float most, sum;
+  float max, sum; // of the numbers so far: their maximum, and the sum of e^(number - max)
 } Soft;
 
-// What holds for two groups of numbers together. A sum that was made with a smaller maximum is scaled to the larger one.
+// Combines the states of two groups of numbers. The sum with the smaller maximum is rescaled to the larger maximum.
 static __device__ Soft joined(Soft a, Soft b) {
-  float most = fmaxf(a.most, b.most);
-  if (most == -INFINITY) // no number yet, on either side
+  float larger = fmaxf(a.max, b.max);
+  if (larger == -INFINITY) // both groups are empty: avoid -inf - -inf
     return a;
-  return Soft{most, a.sum * expf(a.most - most) + b.sum * expf(b.most - most)};
+  return Soft{larger, a.sum * expf(a.max - larger) + b.sum * expf(b.max - larger)};
 }
-
-static __device__ Soft block_soft(Soft own) {
-  __shared__ Soft of_warp[THREADS / WARP];
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    own = joined(own, Soft{__shfl_xor_sync(ALL_LANES, own.most, apart), __shfl_xor_sync(ALL_LANES, own.sum, apart)});
+// [end]
+// [online_block]
+static __device__ Soft block_soft(Soft s) {
+  __shared__ Soft warp_softs[THREADS / WARP];
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    s = joined(s, Soft{__shfl_xor_sync(ALL_LANES, s.max, offset), __shfl_xor_sync(ALL_LANES, s.sum, offset)});
   if (threadIdx.x % WARP == 0)
-    of_warp[threadIdx.x / WARP] = own;
+    warp_softs[threadIdx.x / WARP] = s;
   __syncthreads();
-  own = of_warp[0];
+  s = warp_softs[0];
   for (int warp = 1; warp < THREADS / WARP; warp++)
-    own = joined(own, of_warp[warp]);
-  return own;
+    s = joined(s, warp_softs[warp]);
+  return s;
 }
 
-// Maximum and sum in one pass, and one that writes: x is read twice.
+// Two passes over the row: one for maximum and sum, one to write. x is read twice.
 __global__ void softmax_online(float *out, const float *x) {
   const float *row = x + blockIdx.x * COLUMNS;
   Soft soft = {-INFINITY, 0};
@@ -162,30 +162,30 @@ __global__ void softmax_online(float *out, const float *x) {
     soft = joined(soft, Soft{row[k], 1});
   soft = block_soft(soft);
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    out[blockIdx.x * COLUMNS + k] = expf(row[k] - soft.most) / soft.sum;
+    out[blockIdx.x * COLUMNS + k] = expf(row[k] - soft.max) / soft.sum;
 }
 // [end]
 
 // [softmax_once]
-// A row that fits into the registers of a block is read once.
+// The row stays in the registers of the block: x is read once.
 __global__ void softmax_once(float *out, const float *x) {
   const float *row = x + blockIdx.x * COLUMNS;
-  float own[EACH], most = -INFINITY, sum = 0;
+  float values[EACH], largest = -INFINITY, sum = 0;
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
-    own[k] = row[k * THREADS + threadIdx.x];
-    most = fmaxf(most, own[k]);
+    values[k] = row[k * THREADS + threadIdx.x];
+    largest = fmaxf(largest, values[k]);
   }
-  most = block_max(most);
+  largest = block_max(largest);
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
-    own[k] = expf(own[k] - most);
-    sum += own[k];
+    values[k] = expf(values[k] - largest);
+    sum += values[k];
   }
   sum = block_sum(sum);
 #pragma unroll
   for (int k = 0; k < EACH; k++)
-    out[blockIdx.x * COLUMNS + k * THREADS + threadIdx.x] = own[k] / sum;
+    out[blockIdx.x * COLUMNS + k * THREADS + threadIdx.x] = values[k] / sum;
 }
 // [end]
 
@@ -193,23 +193,23 @@ __global__ void softmax_once(float *out, const float *x) {
 
 // [norm_apart]
 __global__ void row_mean(float *mean, const float *x) {
-  float own = 0;
+  float partial = 0;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
-    own += x[blockIdx.x * COLUMNS + k];
-  own = block_sum(own);
+    partial += x[blockIdx.x * COLUMNS + k];
+  partial = block_sum(partial);
   if (threadIdx.x == 0)
-    mean[blockIdx.x] = own / COLUMNS;
+    mean[blockIdx.x] = partial / COLUMNS;
 }
 
 __global__ void row_rstd(float *rstd, const float *x, const float *mean) {
-  float own = 0;
+  float partial = 0;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS) {
-    float apart = x[blockIdx.x * COLUMNS + k] - mean[blockIdx.x];
-    own += apart * apart;
+    float difference = x[blockIdx.x * COLUMNS + k] - mean[blockIdx.x];
+    partial += difference * difference;
   }
-  own = block_sum(own);
+  partial = block_sum(partial);
   if (threadIdx.x == 0)
-    rstd[blockIdx.x] = rsqrtf(own / COLUMNS + 1e-5f);
+    rstd[blockIdx.x] = rsqrtf(partial / COLUMNS + 1e-5f);
 }
 
 __global__ void normalise(float *out, const float *x, const float *mean, const float *rstd) {
@@ -226,23 +226,23 @@ __global__ void scale_shift(float *x, const float *gamma, const float *beta) {
 // [layer_norm]
 __global__ void layer_norm(float *out, float *mean, float *rstd, const float *x, const float *gamma,
                            const float *beta) {
-  float own[EACH], sum = 0, squares = 0;
+  float values[EACH], sum = 0, squares = 0;
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
-    own[k] = x[blockIdx.x * COLUMNS + k * THREADS + threadIdx.x];
-    sum += own[k];
+    values[k] = x[blockIdx.x * COLUMNS + k * THREADS + threadIdx.x];
+    sum += values[k];
   }
   float m = block_sum(sum) / COLUMNS;
 #pragma unroll
   for (int k = 0; k < EACH; k++)
-    squares += (own[k] - m) * (own[k] - m);
+    squares += (values[k] - m) * (values[k] - m);
   float r = rsqrtf(block_sum(squares) / COLUMNS + 1e-5f);
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
     int column = k * THREADS + threadIdx.x;
-    out[blockIdx.x * COLUMNS + column] = (own[k] - m) * r * gamma[column] + beta[column];
+    out[blockIdx.x * COLUMNS + column] = (values[k] - m) * r * gamma[column] + beta[column];
   }
-  if (threadIdx.x == 0) { // two numbers a row, for backward
+  if (threadIdx.x == 0) { // two numbers per row, saved for the backward pass
     mean[blockIdx.x] = m;
     rstd[blockIdx.x] = r;
   }
@@ -256,7 +256,7 @@ __global__ void layer_norm_dx(float *dx, const float *dy, const float *x, const 
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
     int column = k * THREADS + threadIdx.x, i = blockIdx.x * COLUMNS + column;
-    hat[k] = (x[i] - mean[blockIdx.x]) * r; // computed again: cheaper than read again
+    hat[k] = (x[i] - mean[blockIdx.x]) * r; // recomputed: cheaper than storing and reloading it
     g[k] = dy[i] * gamma[column];
     sum_g += g[k];
     sum_both += g[k] * hat[k];
@@ -272,11 +272,11 @@ __global__ void layer_norm_dx(float *dx, const float *dy, const float *x, const 
 // [norm_columns]
 enum { TALL = 8 }; // rows of threads in a block
 
-// Gradients of gamma and beta are sums down the columns. A block has 32 columns and some of the rows, which it sums in order; its sums
-// are one row of `parts`.
+// The gradients of gamma and beta are column sums. A block sums 32 columns over a part of the rows, in a fixed order. The blocks
+// with the same blockIdx.y write one row of `parts`.
 __global__ void layer_norm_columns(float *parts, const float *dy, const float *x, const float *mean, const float *rstd,
                                    int rows) {
-  __shared__ float scale[TALL][WARP], shift[TALL][WARP];
+  __shared__ float dgamma_sums[TALL][WARP], dbeta_sums[TALL][WARP];
   int column = blockIdx.x * WARP + threadIdx.x;
   float dgamma = 0, dbeta = 0;
   for (int row = blockIdx.y * TALL + threadIdx.y; row < rows; row += gridDim.y * TALL) {
@@ -284,14 +284,14 @@ __global__ void layer_norm_columns(float *parts, const float *dy, const float *x
     dgamma += d * (x[row * COLUMNS + column] - mean[row]) * rstd[row];
     dbeta += d;
   }
-  scale[threadIdx.y][threadIdx.x] = dgamma;
-  shift[threadIdx.y][threadIdx.x] = dbeta;
+  dgamma_sums[threadIdx.y][threadIdx.x] = dgamma;
+  dbeta_sums[threadIdx.y][threadIdx.x] = dbeta;
   __syncthreads();
   if (threadIdx.y != 0)
     return;
   for (int y = 1; y < TALL; y++) {
-    dgamma += scale[y][threadIdx.x];
-    dbeta += shift[y][threadIdx.x];
+    dgamma += dgamma_sums[y][threadIdx.x];
+    dbeta += dbeta_sums[y][threadIdx.x];
   }
   parts[blockIdx.y * 2 * COLUMNS + column] = dgamma;
   parts[blockIdx.y * 2 * COLUMNS + COLUMNS + column] = dbeta;
@@ -309,26 +309,26 @@ __global__ void add_parts(float *sums, const float *parts, int count, int n) {
 
 // ---- the gradient of an embedding --------------------------------------------------------------------------------------------
 
-enum { WIDTH = 64 }; // of a word's vector
+enum { WIDTH = 64 }; // length of a word's vector
 
 // [by_token]
-// A block for each token: its gradient is added to the row of its word. Equal words meet, so the addition has to be atomic.
+// One block per token adds the token's gradient to the row of its word. Tokens of the same word share a row: add atomically.
 __global__ void by_token(float *table, const float *grad, const int *words) {
   atomicAdd(&table[words[blockIdx.x] * WIDTH + threadIdx.x], grad[blockIdx.x * WIDTH + threadIdx.x]);
 }
 // [end]
 
 // [by_word]
-// A warp for each word: it looks through the tokens, 32 at a time, and adds those that are its word, in order.
+// One warp per word tests the tokens, 32 at a time, and adds the gradients of those that are its word, in order.
 __global__ void by_word(float *table, const float *grad, const int *words, int tokens, int vocabulary) {
   int word = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
-  if (word >= vocabulary) // a whole warp, or none of it
+  if (word >= vocabulary) // the same for all lanes of a warp
     return;
   float sum[WIDTH / WARP] = {0};
   for (int first = 0; first < tokens; first += WARP) {
-    unsigned int mine = __ballot_sync(ALL_LANES, first + lane < tokens && words[first + lane] == word);
-    for (; mine; mine &= mine - 1) { // without its lowest bit
-      int token = first + __ffs((int)mine) - 1;
+    unsigned int matches = __ballot_sync(ALL_LANES, first + lane < tokens && words[first + lane] == word);
+    for (; matches; matches &= matches - 1) { // clears the lowest set bit
+      int token = first + __ffs((int)matches) - 1;
 #pragma unroll
       for (int k = 0; k < WIDTH / WARP; k++)
         sum[k] += grad[token * WIDTH + k * WARP + lane];
@@ -374,7 +374,7 @@ static void fetch(Data *d) {
   CHECK(cudaMemcpy(d->host, d->device, (size_t)d->count * sizeof(float), cudaMemcpyDeviceToHost));
 }
 
-static void clear(Data *d) { // so that a kernel that writes nothing does not inherit what is right
+static void clear(Data *d) { // otherwise a kernel that writes nothing would seem right
   CHECK(cudaMemset(d->device, 0, (size_t)d->count * sizeof(float)));
 }
 
@@ -392,7 +392,7 @@ static void ladder_head(const char *what) {
   table_row(&ladder, what, "launches", "MB of task", shows_times() ? "time" : "", "right");
 }
 
-// `megabytes`: what the kernels of this step read and write by their text, each element once for each time it is named
+// `bytes`: counts each array once for each kernel, or pass over the row, that reads or writes it
 static void ladder_row(const char *name, int launches, double bytes, float milliseconds, bool right) {
   table_row(&ladder, name, text("%d", launches), text("%.2f", bytes / 1e6),
             shows_times() ? time_text(milliseconds) : "", yes(right));

@@ -1,4 +1,4 @@
-// Lesson 28, docs/28_kernels_of_a_network.md: a kernel of one's own as an op with a backward, and in a model that trains.
+// Lesson 28, docs/28_kernels_of_a_network.md: a custom op with a backward pass, made of CUDA kernels, in a model that trains.
 #include "common.h"
 #include "own_kernels.h"
 #include <math.h>
@@ -42,7 +42,7 @@ static void backward(FyFunctionCall *call, FyTensor *const *grad_out, FyTensor *
 }
 // [end]
 
-// The same by the library's ops, where there is no device for the kernels.
+// The same with the library's ops, for devices without the kernels.
 static void forward_by_ops(FyFunctionCall *call, FyTensor *const *in, FyTensor **out) {
   out[0] = fy_gelu(fy_add(in[0], in[1]));
   fy_save_for_backward(call, in[0], in[1]);
@@ -110,9 +110,9 @@ static void check_gradients(FyFunction *function, FyDevice device) {
 // [model]
 typedef struct Net {
   FyModule base;
-  FyTensor *weight, *bias; // of the hidden layer, whose bias and activation are the op
+  FyTensor *weight, *bias; // of the hidden layer
   FyModule *last;
-  FyFunction *function; // NULL: the library's ops
+  FyFunction *function; // the custom op, or NULL for the library's ops
 } Net;
 
 static FyTensor *net_forward(FyModule *self, FyTensor *x) {

@@ -1,4 +1,4 @@
-// Kernels of lesson 28's own op: GELU of x + bias, forward and backward, for float and double.
+// The kernels of lesson 28's custom op: GELU of x + bias, forward and backward, for float and double.
 #include "own_kernels.h"
 #include <cuda_runtime.h>
 
@@ -13,30 +13,30 @@ template <class X> __global__ void forward(X *out, const X *x, const X *bias, in
   out[i] = a / 2 * (1 + erf(a * (X)0.70710678118654752));
 }
 
-// The slope of a * N(a) is N(a) + a * n(a): N the share of a normal distribution below a, n its density. `a` is computed again, from
-// what the forward read; nothing of what it computed was kept.
+// The derivative of a * CDF(a) is CDF(a) + a * density(a), both of the standard normal distribution. `a` is recomputed from the
+// inputs of the forward pass, which saved no intermediate result.
 template <class X> __global__ void backward(X *dx, const X *dy, const X *x, const X *bias, int n, int columns) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
     return;
   X a = x[i] + bias[i % columns];
-  X below = (1 + erf(a * (X)0.70710678118654752)) / 2, density = exp(-a * a / 2) * (X)0.39894228040143268;
-  dx[i] = dy[i] * (below + a * density);
+  X cdf = (1 + erf(a * (X)0.70710678118654752)) / 2, density = exp(-a * a / 2) * (X)0.39894228040143268;
+  dx[i] = dy[i] * (cdf + a * density);
 }
 
-// A block for 32 columns: 8 rows of threads, whose sums are put together at the end, always in the same order.
+// A block sums 32 columns. It has 8 rows of threads, whose partial sums are added at the end in a fixed order.
 template <class X> __global__ void columns_of(X *sums, const X *x, int rows, int columns) {
-  __shared__ X part[TALL][WARP];
+  __shared__ X partial[TALL][WARP];
   int column = blockIdx.x * WARP + threadIdx.x;
   X sum = 0;
   for (int row = threadIdx.y; row < rows && column < columns; row += TALL)
     sum += x[row * columns + column];
-  part[threadIdx.y][threadIdx.x] = sum;
+  partial[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || column >= columns)
     return;
   for (int y = 1; y < TALL; y++)
-    sum += part[y][threadIdx.x];
+    sum += partial[y][threadIdx.x];
   sums[column] = sum;
 }
 // [end]
