@@ -1,17 +1,41 @@
 # SPDX-License-Identifier: MIT
-"""What MkDocs calls while it builds: each public name in a listing becomes a link to where it is explained."""
+"""What MkDocs calls while it builds: public names in listings, and the first use of a term in a lesson, link to their explanations."""
 
+import html as markup
 import json
 import os
 import re
 from pathlib import Path
 
 NAMES = {}
+TERMS = {}
+LESSON = re.compile(r"\d\d_\w+\.html$")
 
 
 def on_config(config):
     NAMES.update(json.loads((Path(config["docs_dir"]).parent / "names.json").read_text()))
+    TERMS.update(json.loads((Path(config["docs_dir"]).parent / "terms.json").read_text()))
     return config
+
+
+def with_terms(html):
+    """The first use of each term of the glossary, outside of links, headings, listings and tables, links there; its title is the meaning."""
+    headwords = sorted((t for t in TERMS if len(t) > 4 and "(" not in t), key=len, reverse=True)
+    term = re.compile(r"\b(" + "|".join(map(re.escape, headwords)) + r")(s?)\b", re.I)
+    exact = {t.lower(): t for t in headwords}
+    seen = set()
+
+    def link(match):
+        name = exact[match.group(1).lower()]
+        if name in seen:
+            return match.group(0)
+        seen.add(name)
+        anchor, meaning = TERMS[name]
+        return f'<a class="term" href="glossary.html#{anchor}" title="{markup.escape(meaning)}">{match.group(0)}</a>'
+
+    parts = re.split(r"(<(a|h[1-6]|pre|code|table|summary|svg)\b.*?</\2>|<[^>]*>)", html, flags=re.S)
+    # Three parts at a time: text, what is left as it is, and the name of its element.
+    return "".join(term.sub(link, p) if i % 3 == 0 else p if i % 3 == 1 else "" for i, p in enumerate(parts))
 
 
 def on_page_content(html, page, **_):
@@ -36,7 +60,8 @@ def on_page_content(html, page, **_):
     html = re.sub(r'<span class="(n\w?)">((?:fy|FY|Fy)\w+)</span>', in_listing, html)
     # Words in text, but not those that are links or headings already.
     pieces = re.split(r"(<a\b.*?</a>|<h[1-6]\b.*?</h[1-6]>|<pre\b.*?</pre>)", html, flags=re.S)
-    return "".join(p if i % 2 else re.sub(r"(<code>)(fy_\w+)", in_words, p) for i, p in enumerate(pieces))
+    html = "".join(p if i % 2 else re.sub(r"(<code>)(fy_\w+)", in_words, p) for i, p in enumerate(pieces))
+    return with_terms(html) if LESSON.match(here) else html
 
 
 def on_post_page(output, **_):

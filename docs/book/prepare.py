@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -87,19 +88,20 @@ def mended_links(text, folder="docs"):
 
 
 def with_themed_pictures(text):
-    """<picture> follows the system's theme; these follow the book's switch."""
+    """<picture> follows the system's theme; these follow the book's switch. Each links to the image alone, which a browser can zoom."""
 
     def themed(match):
         dark = re.search(r'srcset="([^"]+)"', match.group(0)).group(1)
         light = re.search(r'src="([^"]+)"', match.group(0)).group(1)
         alt = re.search(r'alt="([^"]*)"', match.group(0)).group(1)
-        return f"![{alt}]({light}#only-light)\n![{alt}]({dark}#only-dark)\n"
+        return f"[![{alt}]({light}#only-light)]({light}){{ .zoom }}\n[![{alt}]({dark}#only-dark)]({dark}){{ .zoom }}\n"
 
     return re.sub(r"<picture>.*?</picture>", themed, text, flags=re.S)
 
 
 def page(path):
     text = path.read_text()
+    text = re.sub(r"^(<!-- code \S+\.cuh? .*-->\n)```c$", r"\1```cuda", text, flags=re.M)
     text = re.sub(r"^<!-- (code|output|printed|table).*?-->\n", "", text, flags=re.M)
     text = text.replace("<details>", '<details markdown="1">')
     return with_themed_pictures(mended_links(text))
@@ -107,6 +109,27 @@ def page(path):
 
 def lessons():
     return sorted((ROOT / "docs").glob("[0-9][0-9]_*.md"))
+
+
+def slug(term):
+    return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
+
+
+def terms():
+    """Headword of the glossary, without a bracketed part: its meaning as plain text."""
+    found = {}
+    for term, meaning in re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|$", (ROOT / "docs/glossary.md").read_text(), re.M):
+        if term not in ("term", "---") and not meaning.startswith("See "):
+            plain = re.sub(r" ?\((?:\[[^\]]*\]\([^)]*\)(?:, )?)+\)", "", meaning)
+            found[term] = re.sub(r"[*`]", "", plain).replace(" .", ".")
+    return found
+
+
+def write_glossary():
+    text = page(ROOT / "docs/glossary.md")
+    text = re.sub(r"^\| (?!---|term )([^|]+?) \|", lambda m: f'| <a id="{slug(m.group(1))}"></a>{m.group(1)} |', text, flags=re.M)
+    write("glossary.md", text)
+    (OUT / "terms.json").write_text(json.dumps({t: [slug(t), meaning] for t, meaning in terms().items()}))
 
 
 def write_lessons():
@@ -130,11 +153,17 @@ def read_exercise(folder):
     text = (folder / "check.c").read_text()
     record = text[text.index("EXERCISE = {") :]
 
-    def value(name):
-        found = re.search(rf"\.{name} = ((?:\s*\"(?:[^\"\\]|\\.)*\")+)", record)
-        return c_strings(found.group(1)) if found else ""
+    def expanded(expression):
+        for name in re.findall(r"(?<![\"\w])[A-Z_]+(?![\"\w])", re.sub(r'"[^"]*"', '""', expression)):
+            macro = re.search(rf"^#define {name} (.*)$", text, re.M)
+            expression = expression.replace(name, expanded(macro.group(1)) if macro else "")
+        return expression
 
-    hints = re.search(r"\.hints = \{(.*?)\},\n\s+\.", record, re.S)
+    def value(name):
+        found = re.search(rf"\.{name} =\s*((?:\w+|\"(?:[^\"\\]|\\.)*\"|\s)+)", record)
+        return c_strings(expanded(found.group(1))) if found else ""
+
+    hints = re.search(r"\.hints =\s*\{(.*?)\},\n\s+\.", record, re.S)
     hint_list = []
     for piece in re.findall(r'((?:"(?:[^"\\]|\\.)*"\s*)+)', hints.group(1) if hints else ""):
         hint_list.append(c_strings(piece))
@@ -147,6 +176,7 @@ def read_exercise(folder):
         "lesson": value("lesson"),
         "chapter": int(re.search(r"\.chapter = (\d+)", record).group(1)),
         "hints": hint_list,
+        "facts": " · ".join(re.search(r" · (\w+) · (\d+ min)", source.read_text()).groups()),
         "mistakes": [c_strings(m) for m in mistakes],
         "source": source,
     }
@@ -168,6 +198,71 @@ def task_and_stub(source):
     return "\n".join(task), "\n".join(lines[end:]).strip()
 
 
+LABEL = re.compile(r"^(Task|Example|Write|Fix|Inputs|Required|Stars) +(.*)")
+
+
+def as_prose(task):
+    """An exercise's text, which is aligned in columns for a terminal, as Markdown."""
+    sections = []
+    for line in task.split("\n"):
+        label = LABEL.match(line)
+        if label:
+            sections.append((label.group(1), [label.group(2)]))
+        elif sections:
+            sections[-1][1].append(line[10:] if line.startswith(" " * 10) else line.strip())
+    out = []
+    for label, lines in sections:
+        body = inputs(lines) if label == "Inputs" else bullets(lines) if label in ("Required", "Stars") else paragraphs(lines)
+        out.append(f"**{label}.** {body}" if not body.startswith(("-", "~~~", "|")) else f"**{label}**\n\n{body}")
+    return "\n\n".join(out)
+
+
+def in_text(line):
+    """A line of plain text for Markdown: nothing in it is markup."""
+    return re.sub(r"([*_<\[`|])", r"\\\1", line.strip())
+
+
+def paragraphs(lines):
+    out, code = [], []
+    for line in [*lines, ""]:
+        if line.startswith("    "):
+            code.append(line[4:])
+            continue
+        if code:
+            out += ["", "~~~text", *code, "~~~", ""]
+            code = []
+        out.append(in_text(line))
+    return "\n".join(out).strip()
+
+
+def bullets(lines):
+    out = []
+    for line in lines:
+        mark = re.match(r"(?:-|(\*+)) +(.*)", line)
+        if mark:
+            out.append("- " + ("★" * len(mark.group(1)) + " " if mark.group(1) else "") + in_text(mark.group(2)))
+        else:
+            out[-1:] = [f"{out[-1] if out else '-'} {in_text(line)}"]
+    return "\n".join(out)
+
+
+def inputs(lines):
+    """Rows of names and what they are; a row goes on where its names would be blank."""
+    rows = []
+    for line in lines:
+        row = re.match(r"(\S.*?)(?:  +|$)(.*)", line)
+        if row and row.group(2):
+            rows.append([row.group(1), row.group(2)])
+        elif rows:
+            rows[-1][1] += " " + line.strip()
+        else:
+            return paragraphs(lines)
+    if not rows:
+        return paragraphs(lines)
+    cells = [f"| {', '.join(f'`{n.strip()}`' for n in names.split(','))} | {in_text(what)} |" for names, what in rows]
+    return "\n".join(["| name | value |", "| --- | --- |", *cells])
+
+
 def solution_code(path):
     """Without its task, its tags and what only the stub has."""
     code = task_and_stub(path)[1]
@@ -180,8 +275,8 @@ def write_exercises():
         task, stub = task_and_stub(e["source"])
         lesson = mended_links(f"[lesson {e['chapter']}]({e['lesson'].removeprefix('docs/')})").replace("](", "](../")
         language = "cuda" if e["source"].suffix == ".cu" else "c"
-        text = f"# {number(e['id'])}. {e['title']}\n\n{e['kind'].capitalize()} · {lesson} · `./ferry run {number(e['id'])}`\n\n"
-        text += f"```{{.text .task}}\n{task.strip()}\n```\n\n## The file\n\n`{e['source'].relative_to(ROOT)}`\n\n```{language}\n{stub}\n```\n\n"
+        text = f"# {number(e['id'])}. {e['title']}\n\n{e['kind'].capitalize()} · {lesson} · {e['facts']} · `./ferry run {number(e['id'])}`\n\n"
+        text += f"{as_prose(task)}\n\n## The file\n\n`{e['source'].relative_to(ROOT)}`\n\n```{language}\n{stub}\n```\n\n"
         if e["hints"]:
             text += "## Hints\n\n" + "".join(
                 f"<details markdown=\"1\"><summary>Hint {i}</summary>\n\n{hint}\n</details>\n\n" for i, hint in enumerate(e["hints"], 1)
@@ -376,10 +471,19 @@ def navigation():
     return nav
 
 
+def version():
+    """As ./ferry version says it: the number, and the commit if there is one."""
+    header = (ROOT / "core/base/version.h").read_text()
+    number = ".".join(re.search(rf"#define FERRY_VERSION_{part} (\d+)", header).group(1) for part in ("MAJOR", "MINOR", "PATCH"))
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return number + (f" ({commit})" if commit else "")
+
+
 def main():
     shutil.rmtree(PAGES, ignore_errors=True)
     write_index()
     write_lessons()
+    write_glossary()
     write_exercises()
     write_reference()
     write_sources()
@@ -389,6 +493,7 @@ def main():
     config["nav"] = navigation()
     config["docs_dir"] = str(PAGES.resolve())
     config["site_dir"] = str((OUT / "site").resolve())
+    config["copyright"] = "Ferry " + version()
     config["hooks"] = [str(ROOT / "docs/book/hooks.py")]
     (OUT / "mkdocs.yml").write_text(json.dumps(config, indent=1))  # JSON is YAML
     print(f"{len(lessons())} lessons, {len(EXERCISES)} exercises, {len(HEADERS)} headers, {len(sources)} files of source")

@@ -79,6 +79,39 @@ def each_page(browser):
     context.close()
 
 
+def listings(browser):
+    """At 1280 pixels no listing or output of a lesson is cut off at the right, and no line of 120 columns is wrapped."""
+    faults = []
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    for path in sorted(SITE.glob("[0-9][0-9]_*.html")):
+        page.goto(path.as_uri(), wait_until="load")
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        cut = page.evaluate("[...document.querySelectorAll('pre > code')].filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText.slice(0, 60))")
+        faults += [f"{path.name}: {text!r}" for text in cut]
+    columns = page.evaluate("""() => {
+      const code = document.querySelector('pre > code'), style = getComputedStyle(code), ink = document.createElement('span')
+      ink.textContent = '0'.repeat(120), ink.style.whiteSpace = 'pre', code.append(ink)
+      const width = ink.getBoundingClientRect().width
+      return [width, code.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)]
+    }""")
+    faults += [f"120 columns take {columns[0]} pixels of {columns[1]}"] if columns[0] > columns[1] else []
+    report("listings fit into a window of 1280 pixels", faults)
+    page.close()
+
+
+def explained_terms(browser):
+    """The first use of a term in a lesson leads to its entry in the glossary, with the meaning as a tooltip."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((SITE / "23_shared_memory.html").as_uri())
+    links = page.locator("a.term").evaluate_all("a => a.map(x => [x.textContent, x.title, x.getAttribute('href')])")
+    texts = [text.lower() for text, _, _ in links]
+    faults = [f"{text}: no meaning" for text, meaning, _ in links if len(meaning) < 10]
+    faults += [] if "bank conflict" in " ".join(texts) else ["bank conflict is not explained"]
+    faults += [f"{t} is explained twice" for t in set(texts) if texts.count(t) > 1]
+    report("terms are explained where they are first used", faults)
+    page.close()
+
+
 def search(browser):
     """Search works without a server."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -144,6 +177,8 @@ links_and_anchors()
 with sync_playwright() as driver:
     chromium = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
     each_page(chromium)
+    listings(chromium)
+    explained_terms(chromium)
     search(chromium)
     themes(chromium)
     accessibility(chromium)
