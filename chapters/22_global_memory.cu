@@ -1,4 +1,4 @@
-// Lesson 22, docs/22_global_memory.md: what a warp's request costs, and how to lay out data so that it costs little.
+// Lesson 22, docs/22_global_memory.md: counts the sectors of a warp's request, for several access patterns and layouts.
 // prints: ^1 +4 +4 +100 %$
 // prints: ^8 +32 +4 +12 %$
 // prints: ^32 +32 +4 +12 %$
@@ -15,14 +15,14 @@ enum { WARP = 32, SECTOR = 32 };
 // ---- counting by hand ----------------------------------------------------------------------------------------------------
 
 // [count]
-// The sectors that a warp's request touches: thread t wants `size` bytes at first + t * step.
+// Counts the sectors that a warp's request touches. Lane t accesses `size` bytes at byte offset first + t * step.
 static int sectors_of(size_t first, size_t step, size_t size) {
   int count = 0;
-  size_t last = (size_t)-1; // the sector counted last: they only go up
+  size_t last = (size_t)-1; // the last sector counted; offsets only increase
   for (int t = 0; t < WARP; t++)
-    for (size_t at = first + t * step; at < first + t * step + size; at++)
-      if (at / SECTOR != last) {
-        last = at / SECTOR;
+    for (size_t byte = first + t * step; byte < first + t * step + size; byte++)
+      if (byte / SECTOR != last) {
+        last = byte / SECTOR;
         count++;
       }
   return count;
@@ -34,9 +34,9 @@ static int sectors_of(size_t first, size_t step, size_t size) {
 // [strided]
 template <int STRIDE> __global__ void strided(float *out, const float *in, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, row = n / STRIDE;
-  int at = i % row * STRIDE + i / row; // every element's turn comes, neighbours are STRIDE apart
+  int element = i % row * STRIDE + i / row; // adjacent threads are STRIDE apart; each element is copied once
   if (i < n)
-    out[at] = in[at];
+    out[element] = in[element];
 }
 // [end]
 
@@ -58,11 +58,11 @@ __global__ void one_by_one(float *out, const float *in, int n) {
 __global__ void four_by_four(float4 *out, const float4 *in, int quarter) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < quarter)
-    out[i] = in[i]; // 16 bytes in one go
+    out[i] = in[i]; // one 16-byte load and one 16-byte store
 }
 // [end]
 
-// ---- a picture -----------------------------------------------------------------------------------------------------------
+// ---- an image in two layouts ---------------------------------------------------------------------------------------------
 
 // [aos]
 typedef struct Pixel {
@@ -227,7 +227,7 @@ static void vectors(void) {
   CHECK(cudaFree(out));
 }
 
-// The same picture twice: as pixels, and as a plane for each colour.
+// The same image twice: as an array of pixels, and as one plane per color.
 typedef struct Picture {
   Pixel *pixels;
   float *r, *g, *b, *grey;
@@ -266,7 +266,7 @@ static void take(float *host, const Picture *p) {
   CHECK(cudaMemset(p->grey, 0, n * sizeof(float)));
 }
 
-// Rounding may differ where a compiler makes one instruction of a multiplication and an addition.
+// Rounding may differ where the compiler fuses a multiplication and an addition into one instruction (FMA).
 static bool near(const float *a, const float *b) {
   for (int i = 0; i < n; i++)
     if (!(a[i] - b[i] < 1e-3f && b[i] - a[i] < 1e-3f))

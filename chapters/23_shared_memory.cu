@@ -1,4 +1,4 @@
-// Lesson 23, docs/23_shared_memory.md: a block's own memory, its banks, and a transpose in five versions.
+// Lesson 23, docs/23_shared_memory.md: shared memory, barriers, bank conflicts, and a transpose in five versions.
 //
 // prints: ^shared memory, as the kernel says  +True$
 // prints: ^shared memory, as the launch says  +True$
@@ -14,31 +14,31 @@
 enum { TILE = 32, ROWS = 8, THREADS = 256, BANKS = 32 };
 
 // [reverse]
-// Turns each piece of 256 elements round. A thread hands its element to another thread of its block.
+// Reverses each chunk of 256 elements: each thread writes an element that another thread of its block has read.
 __global__ void reverse(float *out, const float *in) {
-  __shared__ float piece[THREADS];
+  __shared__ float chunk[THREADS];
   int t = threadIdx.x, first = blockIdx.x * THREADS;
-  piece[t] = in[first + t];
+  chunk[t] = in[first + t];
   __syncthreads();
-  out[first + t] = piece[THREADS - 1 - t];
+  out[first + t] = chunk[THREADS - 1 - t];
 }
 // [end]
 
 // [reverse_any]
-// The same for blocks of any size. How much shared memory there is, the launch says.
+// The same for chunks of any size. The launch sets the size of the shared memory.
 __global__ void reverse_any(float *out, const float *in, int size) {
-  extern __shared__ float room[];
+  extern __shared__ float chunk[];
   int first = blockIdx.x * size;
   for (int i = threadIdx.x; i < size; i += blockDim.x)
-    room[i] = in[first + i];
+    chunk[i] = in[first + i];
   __syncthreads();
   for (int i = threadIdx.x; i < size; i += blockDim.x)
-    out[first + i] = room[size - 1 - i];
+    out[first + i] = chunk[size - 1 - i];
 }
 // [end]
 
 // [stride]
-// One warp; its lanes read words that are STRIDE apart.
+// Launched with one warp, whose lanes read words that are STRIDE apart.
 template <int STRIDE> __global__ void stride(float *out) {
   __shared__ float words[32 * STRIDE];
   for (int i = threadIdx.x; i < 32 * STRIDE; i += 32)
@@ -71,7 +71,7 @@ __global__ void tiled(float *out, const float *in, int n) {
   for (int k = 0; k < TILE; k += ROWS)
     tile[threadIdx.y + k][threadIdx.x] = in[(row + k) * n + column];
   __syncthreads();
-  column = blockIdx.y * TILE + threadIdx.x; // of out: the tile's place is turned, too
+  column = blockIdx.y * TILE + threadIdx.x; // position in out: block (x, y) writes tile (y, x)
   row = blockIdx.x * TILE + threadIdx.y;
   for (int k = 0; k < TILE; k += ROWS)
     out[(row + k) * n + column] = tile[threadIdx.x][threadIdx.y + k];
@@ -132,7 +132,7 @@ static void arrays_end(void) {
   free(out_host);
 }
 
-// What is in `out`, which is then filled with NaN for the next kernel.
+// Copies `out` to the host, then fills it with NaN for the next kernel.
 static const float *fetched(int count) {
   CHECK(cudaMemcpy(out_host, out, count * sizeof(float), cudaMemcpyDeviceToHost));
   CHECK(cudaMemset(out, 0xff, count * sizeof(float)));
@@ -151,11 +151,11 @@ static bool is_reversed(int count, int size) {
   return true;
 }
 
-static bool is_turned(int n, bool turned) {
+static bool is_transposed(int n, bool transposed) {
   const float *got = fetched(n * n);
   for (int r = 0; r < n; r++)
     for (int c = 0; c < n; c++)
-      if (got[r * n + c] != in_host[turned ? c * n + r : r * n + c])
+      if (got[r * n + c] != in_host[transposed ? c * n + r : r * n + c])
         return false;
   return true;
 }
@@ -178,16 +178,16 @@ static void a_blocks_own_memory(void) {
 }
 
 // [passes]
-// Passes for a warp whose lanes read words `stride` apart: as many as the fullest bank has different words.
+// Wavefronts of a request whose lanes read words `stride` apart: the most distinct words in any one bank.
 static int passes(int stride) {
-  int words[BANKS] = {0}, most = 0, last = -1;
+  int words[BANKS] = {0}, wavefronts = 0, last = -1;
   for (int lane = 0; lane < 32; lane++) {
     int word = lane * stride, bank = word % BANKS;
-    words[bank] += word != last; // lanes that want the same word are served together
-    most = words[bank] > most ? words[bank] : most;
+    words[bank] += word != last; // lanes that read the same word share one wavefront (broadcast)
+    wavefronts = words[bank] > wavefronts ? words[bank] : wavefronts;
     last = word;
   }
-  return most;
+  return wavefronts;
 }
 // [end]
 
@@ -219,7 +219,7 @@ static void transposes(int n) {
   printf("%d x %d floats\n", n, n);
   table_row(&table, "kernel", "right", "time", "rate");
 #define ROW(NAME, TURNED)                                                                                              \
-  table_row(&table, NAME, truth(is_turned(n, TURNED)), time_text(ms), rate_text(2.0 * n * n * sizeof(float), ms))
+  table_row(&table, NAME, truth(is_transposed(n, TURNED)), time_text(ms), rate_text(2.0 * n * n * sizeof(float), ms))
   timed(ms)
     copy<<<grid, block>>>(out, in, n);
   ROW("copy", false);
@@ -241,7 +241,7 @@ static void transposes(int n) {
 
 static void more_of_it(void) {
   heading("More than 48 KB");
-  enum { SIZE = 16384, COUNT = 4 * SIZE }; // 64 KB a block
+  enum { SIZE = 16384, COUNT = 4 * SIZE }; // 64 KB per block
   arrays_begin(COUNT);
   cudaDeviceProp properties;
   CHECK(cudaGetDeviceProperties(&properties, 0));

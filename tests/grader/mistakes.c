@@ -24,19 +24,19 @@ const Mistake POINTER_ON_HOST = {"device pointer dereferenced on the host",
 const Mistake USED_AFTER_SCOPE = {"tensor used after its scope",
                                   "Tensors made within fy_scope { } are freed at its end. Keep a result beyond it with "
                                   "result = fy_keep(result), inside the scope.",
-                                  "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+                                  "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"};
 const Mistake GIVEN_UP = {"caller's tensor freed",
                           "You freed a tensor that belongs to the caller. fy_drop only what you made. Note that fy_to "
                           "and some others return their argument if there is nothing to do.",
-                          "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+                          "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"};
 const Mistake USED_AFTER_FREE = {"use after free",
                                  "Memory was read, written or freed again after free or realloc. Move the free after "
                                  "the last use, and look for a second pointer to the same memory.",
-                                 "docs/07_pitfalls.md#an-index-outside-of-an-array"};
+                                 "docs/07_pitfalls.md#out-of-bounds-access-in-c"};
 const Mistake INDEX_OUTSIDE = {"out-of-bounds index",
                                "An index is outside an array of yours, memory from malloc, or a tensor's data. How "
                                "many elements are there at most, and does the loop end there?",
-                               "docs/07_pitfalls.md#an-index-outside-of-an-array"};
+                               "docs/07_pitfalls.md#out-of-bounds-access-in-c"};
 const Mistake LAUNCH_REFUSED = {
     "invalid launch configuration",
     "A block has 1 to 1024 threads (x * y * z, with z at most 64), a grid at most 65535 blocks in y and in z. Beyond "
@@ -67,30 +67,30 @@ const Mistake READ_BEFORE = {"negative index",
                              "docs/29_debugging_kernels.md#beyond-the-end"};
 const Mistake SHARED_OUTSIDE = {"out-of-bounds shared-memory access",
                                 "A thread writes outside a __shared__ array, where the block's other arrays lie.",
-                                "docs/23_shared_memory.md#a-blocks-own-memory"};
+                                "docs/23_shared_memory.md#shared-memory-and-barriers"};
 const Mistake BLOCK_TOO_LARGE = {"more than 1024 threads per block",
                                  "The launch failed: a block has at most 1024 threads. Use more blocks.",
                                  "docs/20_the_first_kernel.md#grid-block-guard"};
 const Mistake CALLERS_CHANGED = {"caller's tensor changed",
                                  "You changed a tensor that belongs to the caller. Functions that end in an underscore "
                                  "write to their first argument; the others make a new tensor.",
-                                 "docs/07_pitfalls.md#in-place-and-the-gradients"};
+                                 "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 const Mistake GRAD_LEFT = {"autograd left disabled",
                            "Autograd was enabled before the call and is disabled after it. fy_no_grad { } restores it "
                            "by itself; after fy_set_grad_enabled(false) restore what was before.",
-                           "docs/07_pitfalls.md#in-place-and-the-gradients"};
+                           "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 const Mistake GRAD_SWITCHED_ON = {"autograd left enabled",
                                   "Autograd was disabled before the call and is enabled after it. fy_no_grad { } "
                                   "restores what was before; after fy_set_grad_enabled do so yourself.",
-                                  "docs/07_pitfalls.md#in-place-and-the-gradients"};
+                                  "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 const Mistake STREAM_LEFT = {"current stream not restored",
                              "The current stream is not the one before the call, so the caller's operations go to the "
                              "wrong stream. fy_stream_guard { } restores it; after fy_set_stream do so yourself.",
-                             "docs/04_benchmarks.md#two-queues"};
+                             "docs/04_benchmarks.md#several-streams"};
 const Mistake DEVICE_LEFT = {"current device not restored",
                              "The current device is not the one before the call, so the caller's \"cuda\" means "
                              "another GPU. fy_device_guard { } restores it.",
-                             "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+                             "docs/06_several_gpus.md#choose-a-gpu"};
 const Mistake AUTOCAST_LEFT = {
     "autocast not restored",
     "Autocast is not as it was before the call. Its block ends by itself; what you begin by hand, you must end.",
@@ -102,4 +102,4 @@ const Mistake MODE_LEFT = {"training mode not restored",
 const Mistake SCOPE_LEFT = {"scope left open",
                             "Close each fy_scope_open with fy_scope_close, or use fy_scope { }: otherwise all that the "
                             "caller makes from now on lands in your scope.",
-                            "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+                            "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"};

@@ -43,9 +43,9 @@ says 'edit' 0 '03_1_create_on_the_device.c' env EDITOR='echo -n' "$ferry" edit 3
 says 'a lesson' 0 '3. Tensor moves' "$ferry" chapter 3 --read
 ! "$ferry" chapter 3 --read | grep -q '<!--\|<picture\|^#\|^```'
 result $? 'a lesson is rendered'
-says 'a mistake names the section' 1 'read ./ferry chapter 3#made-there-in-the-first-place' \
+says 'a mistake names the section' 1 'read ./ferry chapter 3#creating-tensors-on-the-device' \
   "$ferry" run 3.1 --file tests/hidden/03_1_create_on_the_device/wrong_swapped.c
-says 'a hint names the section' 0 'The lesson: ./ferry chapter 3#made-there-in-the-first-place' "$ferry" hint 3.1
+says 'a hint names the section' 0 'The lesson: ./ferry chapter 3#creating-tensors-on-the-device' "$ferry" hint 3.1
 says 'a section of a lesson' 0 'All the blocks of a launch' "$ferry" chapter 20#grid-block-guard
 ! "$ferry" chapter 20#grid-block-guard | grep -q 'Five versions'
 result $? 'a section ends where the next one begins'

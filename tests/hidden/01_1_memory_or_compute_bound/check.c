@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define TWO_KINDS "docs/01_why_a_gpu.md#two-kinds-of-work"
+#define TWO_KINDS "docs/01_why_a_gpu.md#memory-bound-and-compute-bound"
 
 static const Mistake NO_ADDITIONS = {
     "additions not counted", "Each term of a product is a multiplication and an addition. Count 2 FLOP.", TWO_KINDS};

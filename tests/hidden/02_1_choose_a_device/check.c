@@ -8,41 +8,41 @@
 static const Mistake NOT_ASKED = {
     "device availability not checked",
     "Before you return a device, check that the machine has it: compare with cuda_devices and mps_available.",
-    "docs/02_device_check.md#what-is-not-there"};
+    "docs/02_device_check.md#errors-for-missing-devices"};
 static const Mistake ONE_PAST = {"off-by-one device index",
                                  "With n devices the indices are 0 to n - 1, so \"cuda:n\" is missing.",
-                                 "docs/02_device_check.md#what-is-not-there"};
+                                 "docs/02_device_check.md#errors-for-missing-devices"};
 static const Mistake NUMBER_IGNORED = {"device index ignored",
                                        "\"cuda:1\" names one of several GPUs. Return that one if the machine has it.",
-                                       "docs/02_device_check.md#choosing-by-number"};
+                                       "docs/02_device_check.md#choosing-a-gpu-by-index"};
 static const Mistake ONE_DIGIT = {"only one digit parsed",
                                   "The index may have two digits. Read all of it, as fy_device does.",
-                                  "docs/02_device_check.md#choosing-by-number"};
+                                  "docs/02_device_check.md#choosing-a-gpu-by-index"};
 static const Mistake STRAIGHT_TO_CPU = {
     "CPU instead of the best device",
     "If a GPU is missing, another device may still be there. Fall back to the best one, not to the CPU.",
-    "docs/02_device_check.md#choosing-by-number"};
+    "docs/02_device_check.md#choosing-a-gpu-by-index"};
 static const Mistake LAST_INSTEAD = {"last GPU instead of the first",
                                      "If the requested GPU is missing, return the same device as for \"auto\".",
-                                     "docs/02_device_check.md#choosing-by-number"};
+                                     "docs/02_device_check.md#choosing-a-gpu-by-index"};
 static const Mistake NO_MPS = {"MPS fallback missing", "The order is cuda, mps, cpu. Return mps before the CPU.",
-                               "docs/02_device_check.md#choosing-once-at-the-start"};
+                               "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake MPS_FIRST = {"MPS preferred to CUDA", "The order is cuda, mps, cpu. Check for CUDA first.",
-                                  "docs/02_device_check.md#choosing-once-at-the-start"};
+                                  "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake CPU_REFUSED = {"CPU request overridden",
                                     "Return the CPU if it is requested, even on a machine with a GPU.",
-                                    "docs/02_device_check.md#choosing-once-at-the-start"};
+                                    "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake CPU_ALWAYS = {"CPU for every request",
                                    "Every request was answered with the CPU. Use the GPU where there is one.",
-                                   "docs/02_device_check.md#choosing-once-at-the-start"};
+                                   "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake ASSUMED = {"hard-coded machine in device_here",
                                 "Ask the machine: fy_cuda_device_count() and fy_mps_is_available().",
-                                "docs/02_device_check.md#is-there-one"};
+                                "docs/02_device_check.md#detecting-a-gpu"};
 
 static const Mistake TRIED = {
     "availability tested on this machine",
     "choose_device tests the devices of this machine. Use its arguments: they describe another one.",
-    "docs/02_device_check.md#choosing-once-at-the-start"};
+    "docs/02_device_check.md#device-agnostic-code"};
 
 // ---- what right and wrong choices look like -----------------------------------------------------------------------
 
@@ -370,7 +370,7 @@ EXERCISE = {
     .level = LEVEL_EASY,
     .minutes = 15,
     .essential = true,
-    .lesson = "docs/02_device_check.md#choosing-once-at-the-start",
+    .lesson = "docs/02_device_check.md#device-agnostic-code",
     .hints = {"Start with the best device by the two arguments: cuda, otherwise mps, otherwise cpu. It is the answer "
               "to \"auto\".",
               "fy_device(requested) parses all other words. The result has a .type and an .index, which is -1 for "

@@ -7,27 +7,27 @@
 
 static const Mistake CARRIED = {"created on the CPU and moved",
                                 "Create the tensor on the device: every factory function takes `.device =`.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NUMBER_BY_NUMBER = {
     "one transfer per element",
     "Each element was copied separately, and every copy has a fixed cost. Create the tensor on the device.",
-    "docs/07_pitfalls.md#many-small-transfers-against-one"};
+    "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake LEFT_ON_CPU = {"tensor left on the CPU",
                                     "Pass the device to every factory function: `.device = device`.",
-                                    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake BROUGHT_BACK = {
     "result copied back to the CPU",
     "The grid was created on the device and then copied to the host. Return it where it is.",
-    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+    "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake FIRST_GPU = {"hard-coded device",
                                   "\"cuda\" means the current device, usually cuda:0. Pass on the argument `device`.",
-                                  "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+                                  "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake COUNTED_ON = {"row offset added",
                                    "Every row is the same and starts at offset again. Create one row and expand it.",
-                                   "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                   "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake SWAPPED = {"rows and columns swapped",
                                 "The value grows along the columns, which are the second dimension.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NO_OFFSET = {
     "result of an out-of-place operation ignored",
     "The offset is missing. fy_add_scalar returns a new tensor and leaves its argument as it is: use the result.",
@@ -35,32 +35,32 @@ static const Mistake NO_OFFSET = {
 static const Mistake EXPANDED = {
     "expanded view returned",
     "fy_expand repeats one row with a stride of 0. Call fy_contiguous to give every element its own memory.",
-    "docs/07_pitfalls.md#view-against-reshape"};
+    "docs/07_pitfalls.md#view-and-reshape"};
 
 static const Mistake NOT_CONTIGUOUS = {
     "non-contiguous result", "The values are right, but the rows are not consecutive in memory. Call fy_contiguous.",
-    "docs/07_pitfalls.md#view-against-reshape"};
+    "docs/07_pitfalls.md#view-and-reshape"};
 static const Mistake CUT = {"offset converted to an integer",
                             "The offset is a double and may have a fraction. Do not store it in an int.",
-                            "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                            "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake BY_ANOTHER_GPU = {"copy from another GPU",
                                        "The grid was created on one GPU and copied to another. Create it on `device`.",
-                                       "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                       "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake ANOTHER_TYPE = {"wrong dtype", "Pass `.dtype = FY_FLOAT32` to the factory function.",
-                                     "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                     "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake ROUNDED_END = {
     "floating-point range end",
     "offset + columns is rounded, so the range may have one element more. Count from 0 and add the offset.",
-    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake MINUS_ONE = {
     "size of -1 in an empty view",
     "-1 is computed from the number of elements, and any size fits 0 elements. Give both sizes.",
-    "docs/07_pitfalls.md#view-against-reshape"};
+    "docs/07_pitfalls.md#view-and-reshape"};
 
 static const Mistake KEPT = {
     "cached result",
     "The result shares memory with an earlier one. Create a new tensor in every call: the caller may write into it.",
-    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 enum { CALLS = 7 }; // the last two are the first again: see the driver
 
@@ -191,7 +191,7 @@ EXERCISE = {
     .level = LEVEL_EASY,
     .minutes = 10,
     .essential = true,
-    .lesson = "docs/03_tensor_moves.md#made-there-in-the-first-place",
+    .lesson = "docs/03_tensor_moves.md#creating-tensors-on-the-device",
     .hints = {"Which functions create a tensor? They all take .device and .dtype.",
               "fy_arange((double)columns, .dtype = FY_FLOAT32, .device = device) creates one row. fy_expand repeats it "
               "as a view.",

@@ -7,65 +7,65 @@
 
 static const Mistake ROW_BY_ROW = {"one transfer per row",
                                    "The matrix was copied row by row. fy_to copies a whole tensor at a time.",
-                                   "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                   "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake MOVED_AGAIN = {"repeated transfers",
                                     "Copy each tensor once, and keep the copy: fy_to and fy_cpu return it.",
-                                    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                    "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake BACK_IN_PIECES = {
     "one transfer per element",
     "Each fy_item on a device tensor copies one value and waits for it. Copy the tensor to the CPU once.",
-    "docs/07_pitfalls.md#waiting-in-a-loop"};
+    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake CPU_ONLY = {
     "product computed on the CPU only",
     "The device launched no kernel. Multiply tensors that are on the device: fy_to(a, device) and fy_to(b, device).",
-    "docs/03_tensor_moves.md#todevice"};
+    "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake IGNORED = {
     "result of fy_to ignored", "fy_to does not move its argument. It returns a new tensor on the device: use that one.",
     "docs/03_tensor_moves.md#questions"};
 static const Mistake FETCHED = {"result copied back to the CPU",
                                 "Leave *on_device on the device. Copy it only for the comparison.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake NOT_COMPARED = {
     "device result not compared", "Nothing was copied back from the device. Compare *on_cpu with a copy of *on_device.",
-    "docs/03_tensor_moves.md#todevice"};
+    "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake NOT_ON_CPU = {"CPU product computed on the device",
                                    "*on_cpu is a copy of the device result. Compute it on the CPU: fy_matmul(a, b).",
-                                   "docs/03_tensor_moves.md#todevice"};
+                                   "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake LOWEST = {"minimum instead of maximum", "Return the largest difference.",
-                               "docs/03_tensor_moves.md#todevice"};
+                               "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake FIRST_GPU = {"hard-coded device", "Use the argument `device`, whatever its index is.",
-                                  "docs/03_tensor_moves.md#todevice"};
+                                  "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake APART = {
     "operands on different devices",
     "An operation needs all its operands on one device. Copy y to the CPU before you subtract it.",
-    "docs/03_tensor_moves.md#one-operation-one-device"};
+    "docs/03_tensor_moves.md#all-operands-on-the-same-device"};
 static const Mistake ELEMENTWISE = {"elementwise product",
                                     "fy_mul multiplies element by element. The matrix product is fy_matmul.",
-                                    "docs/03_tensor_moves.md#todevice"};
+                                    "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake SIGNED = {"missing absolute value", "x - y may be negative. Take fy_abs before fy_max.",
-                               "docs/03_tensor_moves.md#todevice"};
+                               "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake MEAN = {"mean instead of maximum", "Return the largest difference, not the average.",
-                             "docs/03_tensor_moves.md#todevice"};
+                             "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake CONSTANT = {"constant result",
                                  "The result is 0 for tensors that differ. Compute it from both tensors.",
-                                 "docs/03_tensor_moves.md#todevice"};
+                                 "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake SWAPPED = {"matrix factors swapped", "a @ b is not b @ a. Keep the order.",
-                                "docs/03_tensor_moves.md#todevice"};
+                                "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake EMPTY = {"maximum of an empty tensor",
                               "An empty tensor has no maximum. Check fy_numel first, and return 0.",
-                              "docs/03_tensor_moves.md#todevice"};
+                              "docs/03_tensor_moves.md#copying-with-todevice"};
 
 static const Mistake NO_STRIDES = {
     "strides ignored", "A view may have another order in memory. Call fy_contiguous before you use fy_data_ptr.",
-    "docs/07_pitfalls.md#view-against-reshape"};
+    "docs/07_pitfalls.md#view-and-reshape"};
 
 static const Mistake TWO_LOOPS = {
     "only two dimensions handled",
     "A tensor may have more or fewer dimensions. fy_numel counts its elements, and fy_max reads all of them.",
-    "docs/03_tensor_moves.md#todevice"};
+    "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake KEPT = {
     "cached result", "A second call returned a value of the first. A static variable keeps its value between calls.",
-    "docs/03_tensor_moves.md#todevice"};
+    "docs/03_tensor_moves.md#copying-with-todevice"};
 
 // ---- the largest difference -------------------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ EXERCISE = {
     .chapter = 3,
     .level = LEVEL_EASY,
     .minutes = 15,
-    .lesson = "docs/03_tensor_moves.md#todevice",
+    .lesson = "docs/03_tensor_moves.md#copying-with-todevice",
     .stars = {{"few copies: at most 3 to the device and 2 back per call",
                {&ROW_BY_ROW, &MOVED_AGAIN, &BACK_IN_PIECES}}},
     .hints = {"An operation runs where its operands are. fy_to(a, device) returns a copy of a on the device; a itself "

@@ -6,44 +6,44 @@
 static const Mistake TOO_EARLY = {
     "missing synchronization before the clock stops",
     "The calls had returned, but the device had not finished. Call fy_synchronize(device) before you stop the clock.",
-    "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+    "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake AFTER_THE_STOP = {
     "synchronization after the clock stops",
     "The host waits, but the clock was read before. Wait first, then read the clock.",
-    "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+    "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake STILL_PENDING = {
     "missing synchronization before the clock starts",
     "Earlier work was still running and is measured as well. Call fy_synchronize(device) before you start the clock.",
-    "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+    "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake AFTER_THE_START = {
     "synchronization after the clock starts",
     "The host waits for earlier work while the clock runs. Wait first, then start the clock.",
-    "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+    "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake OTHER_QUEUE = {
     "wrong stream or device synchronized",
     "The host waited, but not for the work. Synchronize the argument `device`, or its current stream.",
-    "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+    "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake EACH_TURN = {"synchronization in every iteration",
                                   "Waiting between the iterations is measured as well. Wait once, after the last one.",
-                                  "docs/07_pitfalls.md#waiting-in-a-loop"};
+                                  "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake NO_WARM_UP = {"missing warm-up",
                                    "The first iteration pays for loading kernels and for allocating memory. Run one "
                                    "before you start the clock, in each call.",
-                                   "docs/04_benchmarks.md#one-product-with-care"};
+                                   "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake WARM_UP_TIMED = {"warm-up measured", "Run the warm-up before you start the clock.",
-                                      "docs/04_benchmarks.md#one-product-with-care"};
+                                      "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake TOO_MANY = {"too many iterations measured",
                                  "More iterations ran between the two readings than the time is divided by.",
-                                 "docs/04_benchmarks.md#one-product-with-care"};
+                                 "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake TOO_FEW = {"too few iterations measured",
                                 "Fewer iterations ran between the two readings than the time is divided by.",
-                                "docs/04_benchmarks.md#one-product-with-care"};
+                                "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake ALL_TURNS = {"total time instead of time per iteration",
                                   "Divide the time by the number of iterations.",
-                                  "docs/04_benchmarks.md#one-product-with-care"};
+                                  "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake NO_CLOCK = {"clock not read twice",
                                  "Call seconds_now() before the iterations and after them, and subtract.",
-                                 "docs/04_benchmarks.md#one-product-with-care"};
+                                 "docs/04_benchmarks.md#warm-up-and-synchronization"};
 enum { PENDING, WORK, READING, COLUMNS = 4 };
 
 static void ask_on(Case *c, const char *device, int64_t turns) {
@@ -194,7 +194,7 @@ EXERCISE = {
     .minutes = 10,
     .essential = true,
     .bug = true,
-    .lesson = "docs/04_benchmarks.md#the-clock-that-stops-too-early",
+    .lesson = "docs/04_benchmarks.md#timing-without-synchronization",
     .stars = {{"no synchronization between the iterations", {&EACH_TURN}}},
     .hints = {"What has the device done when work(context) returns? What has it done when the clock is read?",
               "There are two moments at which the device must be idle: when the clock starts, and when it stops.",

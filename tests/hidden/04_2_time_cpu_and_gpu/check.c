@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CARE "docs/04_benchmarks.md#one-product-with-care"
-#define EARLY "docs/04_benchmarks.md#the-clock-that-stops-too-early"
+#define CARE "docs/04_benchmarks.md#warm-up-and-synchronization"
+#define EARLY "docs/04_benchmarks.md#timing-without-synchronization"
 
 static const Mistake TOO_EARLY = {
     "missing synchronization before the clock stops",
@@ -21,7 +21,7 @@ static const Mistake NO_WARM_UP = {
 static const Mistake MOVED_THERE = {
     "transfer measured",
     "Data was copied between host and device while the clock was running. Copy the matrices before.",
-    "docs/04_benchmarks.md#where-the-time-of-a-round-trip-goes"};
+    "docs/04_benchmarks.md#the-cost-of-a-round-trip"};
 static const Mistake ALL_AT_ONCE = {
     "one measurement for all runs",
     "Several products ran between two readings, which gives a mean. Read the clock before and after each product.",
@@ -40,7 +40,7 @@ static const Mistake OTHER_RUNS = {
     "wrong number of timed runs", "Time `runs` products on each device, each between two readings of the clock.", CARE};
 static const Mistake OTHER_GPU = {"hard-coded device",
                                   "Copy the matrices to the argument `gpu`. It is not always the current device.",
-                                  "docs/03_tensor_moves.md#todevice"};
+                                  "docs/03_tensor_moves.md#copying-with-todevice"};
 
 enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 6, MOST = 64 };
 

@@ -7,66 +7,66 @@
 static const Mistake NO_WAIT = {"missing wait between streams",
                                 "Streams are not ordered with each other. Record an event on `copying` after the copy, "
                                 "and let `computing` wait for it before the product.",
-                                "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+                                "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake WRONG_COPY_STREAM = {
     "copy on the wrong stream",
     "Make `copying` current with fy_stream_guard, then call fy_to: the batch is still being written there.",
-    "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+    "docs/07_pitfalls.md#reading-an-asynchronous-copy-too-early"};
 static const Mistake WRONG_COMPUTE_STREAM = {
     "kernel on the wrong stream",
     "Make `computing` current with fy_stream_guard, then multiply: the weight is still being written there.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
+    "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake HOST_WAITS = {
     "host synchronization between copy and product",
     "Let an event order the streams, so that the host does not wait. Pass .non_blocking = true to fy_to.",
-    "docs/07_pitfalls.md#waiting-in-a-loop"};
+    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake NOBODY_WAITS = {"missing synchronization at the end",
                                      "Call fy_event_synchronize(end) before you ask for the time and return.",
-                                     "docs/04_benchmarks.md#the-clock-that-stops-too-early"};
+                                     "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake NO_TIMING = {"event without timing", "Only events from fy_event_new(true) have a time.",
-                                  "docs/04_benchmarks.md#the-devices-own-clock"};
+                                  "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake NOT_RECORDED = {"event not recorded",
                                      "Record both events on `computing`, one before the product and one after it.",
-                                     "docs/04_benchmarks.md#the-devices-own-clock"};
+                                     "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake NOT_MEASURED = {
     "time not measured by events",
     "Record two events on `computing`, around the product, and store fy_event_elapsed_time of the two.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
+    "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake FETCHED = {"result copied back to the CPU", "Return the product where it is, on the GPU.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake SECONDS = {"seconds instead of milliseconds",
                                 "fy_event_elapsed_time returns milliseconds. Store them as they are.",
-                                "docs/04_benchmarks.md#the-devices-own-clock"};
+                                "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake OTHER_TIME = {
     "events not around the product",
     "Record one event on `computing` directly before the product, and one directly after it.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
+    "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake WAIT_TIMED = {"wait for the copy measured",
                                    "Call fy_event_wait first, then record the first event.",
-                                   "docs/04_benchmarks.md#the-devices-own-clock"};
+                                   "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake COMPUTED_ON_COPYING = {
     "kernel on the copy stream",
     "A kernel on `copying` is not ordered after the work that writes the weight. Use `computing`.",
-    "docs/04_benchmarks.md#the-devices-own-clock"};
+    "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake BACKWARDS = {"start and end events swapped",
                                   "fy_event_elapsed_time(start, end): the first argument is the earlier event.",
-                                  "docs/04_benchmarks.md#the-devices-own-clock"};
+                                  "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake FIRST_GPU = {
     "hard-coded device",
     "\"cuda\" is the current device, usually cuda:0. fy_stream_device(copying) is the device of the streams.",
-    "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+    "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake ON_CPU = {"product computed on the CPU", "Copy the batch to the GPU and multiply there.",
-                               "docs/03_tensor_moves.md#todevice"};
+                               "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake OTHERS_MEMORY = {
     "memory reused across streams",
     "The copy went into memory that pending work of `computing` still reads. Allocate it while `copying` is current.",
-    "docs/08_data_pipeline.md#waiting-against-prefetching"};
+    "docs/08_data_pipeline.md#prefetching-batches"};
 static const Mistake KEPT = {"cached event or tensor",
                              "The second call used an event or a tensor of the first. Create new ones in each call: "
                              "the next one may use another GPU.",
-                             "docs/04_benchmarks.md#two-queues"};
+                             "docs/04_benchmarks.md#several-streams"};
 static const Mistake SEVERAL_COPIES = {"several transfers", "Copy the whole batch with one fy_to.",
-                                       "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                       "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 
 static Array *whole_numbers(Case *c, int64_t rows, int64_t columns) {
   return array_cast(c, draw_array(c, FY_INT32, shape(rows, columns), 1, 9), FY_FLOAT32);
@@ -281,7 +281,7 @@ EXERCISE = {
     .chapter = 4,
     .level = LEVEL_HARD,
     .minutes = 30,
-    .lesson = "docs/04_benchmarks.md#the-devices-own-clock",
+    .lesson = "docs/04_benchmarks.md#timing-with-cuda-events",
     .stars = {{"the batch is copied in one transfer", {&SEVERAL_COPIES}}},
     .hints = {"fy_stream_guard(stream) { ... } makes a stream current. Operations inside are enqueued on it.",
               "After the copy: fy_event_record(copied, copying). Before the product: fy_event_wait(copied, computing). "

@@ -7,53 +7,53 @@
 
 static const Mistake UNREGISTERED = {
     "layer not registered", "A plain field is unknown to fy_module_to and fy_parameters. Use fy_register_module.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake FEATURES_SWAPPED = {
     "in_features and out_features swapped",
     "fy_nn_linear takes in_features first. Its weight is (out_features, in_features).",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake MODEL_LEFT = {
     "model not moved",
     "The parameters stayed where they were. fy_module_to moves a model to any device, from any device.",
     "docs/07_pitfalls.md#the-model-left-on-the-cpu"};
 static const Mistake INPUT_LEFT = {"input on another device than the model",
                                    "Create the input on the device: `.device = device`.",
-                                   "docs/05_model_moves.md#when-they-are-apart"};
+                                   "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake CARRIED = {"input created on the CPU and moved",
                                 "fy_arange creates the input on the device with `.device = device`.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake TIDIED = {"model moved back", "The model must stay on the device after the call.",
-                               "docs/05_model_moves.md#every-parameter-verified"};
+                               "docs/05_model_moves.md#check-the-device-of-every-parameter"};
 static const Mistake FETCHED = {"output copied to the CPU",
                                 "Return the output on the device where the model computed it.",
-                                "docs/05_model_moves.md#every-parameter-verified"};
+                                "docs/05_model_moves.md#check-the-device-of-every-parameter"};
 static const Mistake FIRST_GPU = {"current device instead of the argument",
                                   "fy_module_cuda and \"cuda\" mean the current device. Use the argument `device`.",
-                                  "docs/05_model_moves.md#cuda-against-todevice"};
+                                  "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake NEW_MODEL = {"new model instead of the argument",
                                   "Run the model that you are given. A new one has other weights.",
-                                  "docs/05_model_moves.md#before-and-after"};
+                                  "docs/05_model_moves.md#move-a-module-to-a-device"};
 static const Mistake ACTIVATION = {"extra activation", "The model is one linear layer, with nothing after it.",
-                                   "docs/05_model_moves.md#a-model-of-ones-own"};
+                                   "docs/05_model_moves.md#define-a-module"};
 static const Mistake NO_BIAS = {"missing bias",
                                 "A linear layer is x @ weight.T + bias. fy_forward(fc, x) computes both.",
-                                "docs/05_model_moves.md#a-model-of-ones-own"};
+                                "docs/05_model_moves.md#define-a-module"};
 static const Mistake ONES = {"wrong input values", "The input counts 0, 1, 2, ... row by row: fy_arange, then fy_view.",
-                             "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                             "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 static const Mistake ROUNDABOUT = {"transfer through another GPU", "Move the model directly to `device`.",
-                                   "docs/05_model_moves.md#cuda-against-todevice"};
+                                   "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake THROUGH_HOST = {"transfer through the host",
                                      "fy_module_to copies directly from one GPU to another.",
-                                     "docs/05_model_moves.md#cuda-against-todevice"};
+                                     "docs/05_model_moves.md#cuda-and-todevice"};
 
 static const Mistake ONE_FOR_ALL = {
     "layer shared by all models",
     "A global or static layer belongs to every model. Store it in the module, and use `self` in the forward function.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake KEPT = {"cached input",
                              "A second call used the input of the first. Create the input in each call.",
-                             "docs/05_model_moves.md#a-model-of-ones-own"};
+                             "docs/05_model_moves.md#define-a-module"};
 
 static void ask(Case *c, const char *device, const char *start, int64_t batch, int64_t in, int64_t out) {
   give_text(c, "device", device);
@@ -250,7 +250,7 @@ EXERCISE = {
     .chapter = 5,
     .level = LEVEL_EASY,
     .minutes = 15,
-    .lesson = "docs/05_model_moves.md#a-model-of-ones-own",
+    .lesson = "docs/05_model_moves.md#define-a-module",
     .stars = {{"one transfer per parameter that moves, and no other", {&CARRIED, &ROUNDABOUT, &THROUGH_HOST}}},
     .hints = {"The forward function has the type FyTensor *(FyModule *self, FyTensor *x). Cast self to your struct.",
               "fy_module_new(SimpleNet, forward) creates the module. fy_register_module(net, fc, "

@@ -11,11 +11,11 @@ static const Mistake ACCUMULATED = {
 static const Mistake RECORDED = {
     "in-place update outside of no_grad",
     "Autograd refuses in-place changes of a parameter while it records. Update in fy_no_grad { }.",
-    "docs/07_pitfalls.md#in-place-and-the-gradients"};
+    "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 static const Mistake UNCHANGED = {"parameters not updated in place",
                                   "fy_sub returns a new tensor, and your local variable is not the caller's. Use "
                                   "fy_sub_, which changes its argument.",
-                                  "docs/07_pitfalls.md#in-place-and-the-gradients"};
+                                  "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 static const Mistake UPHILL = {"gradient ascent", "The gradient points to a larger loss. Subtract it.",
                                "docs/05_model_moves.md#training-steps"};
 static const Mistake SUMMED = {"sum instead of mean",
@@ -50,14 +50,14 @@ static const Mistake CLEARED_EARLY = {"NULL gradient",
                                       "docs/05_model_moves.md#training-steps"};
 static const Mistake WAITED = {"host synchronization in the step",
                                "A value was copied to the host. Return the loss as a tensor.",
-                               "docs/07_pitfalls.md#waiting-in-a-loop"};
+                               "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake CARRIED = {
     "tensor created on the host",
     "Something was copied to the device. Use fy_mul_scalar for a number, and create tensors on the device.",
-    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake ON_HOST = {"parameters updated on the host",
                                 "Parameters or gradients were copied. Update them on their device.",
-                                "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                "docs/07_pitfalls.md#keep-data-on-the-device"};
 
 // ---- asking -----------------------------------------------------------------------------------------------------
 

@@ -5,21 +5,21 @@
 
 static const Mistake MODEL_BEHIND = {"model on another device than the input",
                                      "Move the whole model to the device: fy_module_to(model, device).",
-                                     "docs/05_model_moves.md#when-they-are-apart"};
+                                     "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake LAYER_BEHIND = {"layer not moved",
                                      "Some parameters were moved and others were not. Move the whole model.",
-                                     "docs/05_model_moves.md#when-they-are-apart"};
+                                     "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake ON_CPU = {"training on the CPU", "Move the model, x and y to `device` before the first step.",
-                               "docs/05_model_moves.md#cuda-against-todevice"};
+                               "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake ALWAYS_CUDA = {"current device instead of the argument",
                                     "fy_module_cuda and \"cuda\" mean the current device. Use the argument `device`.",
-                                    "docs/05_model_moves.md#cuda-against-todevice"};
+                                    "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake COPIES = {
     "parameters copied instead of moved",
     "fy_to on a parameter returns another tensor, and the model still has the old one. fy_module_to changes the model.",
-    "docs/05_model_moves.md#cuda-against-todevice"};
+    "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake BROUGHT_BACK = {"model moved back", "Leave the model on the device after the training.",
-                                     "docs/05_model_moves.md#cuda-against-todevice"};
+                                     "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake GRAPH_KEPT = {
     "graph kept in the losses",
     "The losses require a gradient, so each keeps the graph of its step. Store fy_detach(loss).",
@@ -31,17 +31,17 @@ static const Mistake LATER_LOSS = {"loss computed after the update",
                                    "Store the loss of the forward pass, before the update.",
                                    "docs/05_model_moves.md#training-steps"};
 static const Mistake BATCH_BEHIND = {"input on another device than the model", "Move both x and y to the device.",
-                                     "docs/05_model_moves.md#when-they-are-apart"};
+                                     "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake LOSSES_LEFT = {"losses left on the CPU", "Create the losses with `.device = device`.",
                                     "docs/05_model_moves.md#training-steps"};
 static const Mistake EACH_STEP = {"model transferred in every step", "Move the model once, before the loop.",
                                   "docs/05_model_moves.md#questions"};
 static const Mistake DATA_EACH_STEP = {"batch transferred in every step",
                                        "x and y do not change. Move them once, before the loop.",
-                                       "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                       "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake WAITS = {"host synchronization in every step",
                               "Reading a loss copies it to the host and waits for it. Leave the losses on the device.",
-                              "docs/07_pitfalls.md#waiting-in-a-loop"};
+                              "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake CONSTANT = {"losses not computed", "All losses are 0. Store the loss of each step.",
                                  "docs/05_model_moves.md#training-steps"};
 
@@ -259,7 +259,7 @@ EXERCISE = {
     .level = LEVEL_EASY,
     .minutes = 15,
     .bug = true,
-    .lesson = "docs/05_model_moves.md#when-they-are-apart",
+    .lesson = "docs/05_model_moves.md#device-mismatch-errors",
     .stars = {{"no transfer in the loop", {&DATA_EACH_STEP, &WAITS}}},
     .hints = {"Which device does each line compute on? Print "
               "fy_device_name_of(fy_device_of(fy_parameters(model)->items[0])) at several lines.",

@@ -7,41 +7,41 @@
 static const Mistake PLAIN_BUFFER = {
     "buffer not registered",
     "The module does not know a plain field, so it does not move or save `mean`. Use fy_register_buffer.",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
+    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake PLAIN_PARAMETER = {
     "parameter not registered",
     "The module does not know a plain field, so no optimizer gets `scale`. Use fy_register_parameter.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake PLAIN_CHILD = {
     "child module not registered",
     "The module does not know a plain field, so it does not move or save `fc`. Use fy_register_module.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake LEARNT_MEAN = {"buffer registered as a parameter",
                                     "An optimizer would change `mean`. Use fy_register_buffer.",
-                                    "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake FIXED_SCALE = {"parameter registered as a buffer",
                                     "Buffers have no gradient. Use fy_register_parameter for `scale`.",
-                                    "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake FIRST_VALUES = {"wrong initial values", "Start scale with ones and mean with zeros.",
-                                     "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                     "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NO_SCALE = {"scale not used", "Multiply by m->scale in the forward function.",
-                                 "docs/05_model_moves.md#a-model-of-ones-own"};
+                                 "docs/05_model_moves.md#define-a-module"};
 static const Mistake NO_MEAN = {"mean not used", "Subtract m->mean in the forward function.",
-                                "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake SCALED_FIRST = {"scaled before the mean is subtracted",
                                      "Subtract the mean first, then multiply: (x - mean) * scale.",
-                                     "docs/05_model_moves.md#a-model-of-ones-own"};
+                                     "docs/05_model_moves.md#define-a-module"};
 static const Mistake DETACHED = {
     "scale detached",
     "Autograd does not know that the output depends on `scale`. Use m->scale itself, outside of fy_no_grad.",
     "docs/05_model_moves.md#training-steps"};
 static const Mistake OTHER_NAME = {"wrong name in the state dict",
                                    "Register the tensors as scale, mean and fc. A state dict is loaded by these names.",
-                                   "docs/05_model_moves.md#every-parameter-verified"};
+                                   "docs/05_model_moves.md#check-the-device-of-every-parameter"};
 static const Mistake OTHER_SIZE = {
     "wrong parameter shape",
     "scale and mean have in_features elements, and fc is fy_nn_linear(in_features, out_features).",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
+    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NO_INPUT = {"input detached", "Earlier layers need the gradient of x. Do not detach it.",
                                  "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_LAYER = {
@@ -50,14 +50,14 @@ static const Mistake NO_LAYER = {
     "docs/05_model_moves.md#training-steps"};
 static const Mistake LEARNS = {"buffer with requires_grad",
                                "The mean is not learned. Register a tensor that requires no gradient.",
-                               "docs/05_model_moves.md#parameters-and-buffers-too"};
+                               "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake LAST_MADE = {
     "tensors shared between modules",
     "Every module needs tensors of its own. Use `self` in the forward function, and no static or global variable.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake TRANSFER = {"transfer in the forward pass",
                                  "Registered tensors move with the module. Use them as they are.",
-                                 "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                 "docs/07_pitfalls.md#keep-data-on-the-device"};
 
 // ---- asking ------------------------------------------------------------------------------------------------------
 
@@ -269,7 +269,7 @@ EXERCISE = {
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
-    .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",
+    .lesson = "docs/05_model_moves.md#parameters-and-buffers",
     .stars = {{"no transfer in the forward pass", {&TRANSFER}}},
     .hints = {"The forward function casts self to your struct and uses its fields. fy_module_new takes the struct and "
               "the function.",

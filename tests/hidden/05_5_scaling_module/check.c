@@ -9,38 +9,38 @@
 static const Mistake NOT_REGISTERED = {
     "buffer not registered",
     "The module does not know a plain field, so it does not move or save it. Use fy_register_buffer for mean and std.",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
+    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake ONE_LEFT = {"one buffer not registered", "Register both mean and std.",
-                                 "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                 "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake PARAMETER = {"buffer registered as a parameter",
                                   "Optimizers change every parameter. Use fy_register_buffer for mean and std.",
-                                  "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                  "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake OTHER_NAME = {"wrong name in the state dict",
                                    "Register the tensors as mean and std. A state dict is loaded by these names.",
-                                   "docs/05_model_moves.md#every-parameter-verified"};
+                                   "docs/05_model_moves.md#check-the-device-of-every-parameter"};
 static const Mistake ORIGINAL = {
     "unregistered tensor in the forward pass",
     "The registered tensors moved, but the forward function uses other ones. Use the registered tensors.",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
+    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake GAIN_LOST = {"gain not a parameter", "The gain must be trained. Use fy_register_parameter.",
-                                  "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                  "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NOT_LOADED = {
     "precomputed values", "Loading a state dict changes mean and std. Compute with them in every forward pass.",
-    "docs/05_model_moves.md#parameters-and-buffers-too"};
+    "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake ASKED = {"host synchronization in the forward pass",
                               "Reading a value makes the host wait for the device. Leave the values on the device.",
-                              "docs/07_pitfalls.md#waiting-in-a-loop"};
+                              "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake BROUGHT = {"transfer in the forward pass",
                                 "Something was copied to the device. Register it, so that it moves once.",
-                                "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                "docs/05_model_moves.md#parameters-and-buffers"};
 
 static const Mistake LAST_MADE = {
     "tensors shared between modules",
     "Every module needs tensors of its own. Use `self` in the forward function, and no static or global variable.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake RECIPROCAL = {"1 / std stored as std",
                                    "The state dict must contain the standard deviation under the name std.",
-                                   "docs/05_model_moves.md#every-parameter-verified"};
+                                   "docs/05_model_moves.md#check-the-device-of-every-parameter"};
 static const Mistake NO_GRAPH = {"gain detached",
                                  "Autograd does not know that the output depends on the gain. Do not use fy_no_grad or "
                                  "fy_detach in the forward function.",
@@ -49,10 +49,10 @@ static const Mistake NO_INPUT = {"input detached", "Earlier layers need the grad
                                  "docs/05_model_moves.md#training-steps"};
 static const Mistake LEARNS = {"buffer with requires_grad",
                                "mean and std are not learned. Register tensors that require no gradient.",
-                               "docs/05_model_moves.md#parameters-and-buffers-too"};
+                               "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NEVER_FREED = {"memory leak",
                                     "Registering keeps a tensor as long as the module lives. Do not call fy_retain.",
-                                    "docs/03_tensor_moves.md#how-long-a-tensor-lives"};
+                                    "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"};
 
 static void ask_sizes(Case *c, int64_t rows, int64_t features, Give how) {
   how.requires_grad = true;
@@ -197,7 +197,7 @@ EXERCISE = {
     .level = LEVEL_MEDIUM,
     .minutes = 20,
     .bug = true,
-    .lesson = "docs/05_model_moves.md#parameters-and-buffers-too",
+    .lesson = "docs/05_model_moves.md#parameters-and-buffers",
     .stars = {{"no transfer and no synchronization in the forward pass", {&ASKED, &BROUGHT}}},
     .hints = {"Which tensors does an optimizer change, and where does it get the list?",
               "Print the names in fy_parameters(module) and in fy_buffers(module).",

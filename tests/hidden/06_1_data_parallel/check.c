@@ -8,32 +8,32 @@
 enum { CHANNELS = 3, FILTERS = 16, SIDE = 32, HALF = 16, FEATURES = FILTERS * HALF * HALF, CLASSES = 10 };
 
 #define CNN "docs/06_several_gpus.md#a-convolutional-network"
-#define UNEVEN_BATCHES "docs/06_several_gpus.md#batches-that-do-not-divide"
+#define UNEVEN_BATCHES "docs/06_several_gpus.md#batches-that-do-not-divide-evenly"
 
 static const Mistake NOT_SPLIT = {
     "batch not split across GPUs",
     "Only one GPU computed. fy_nn_data_parallel returns a new model that splits its batch: return that model.",
-    "docs/06_several_gpus.md#training-on-all-of-them"};
+    "docs/06_several_gpus.md#training-with-dataparallel"};
 static const Mistake IDLE = {"idle GPUs",
                              "Some GPUs computed nothing. Split the batch across all GPUs of the machine: NULL and 0 "
                              "stand for all of them in fy_nn_data_parallel.",
-                             "docs/06_several_gpus.md#how-many"};
+                             "docs/06_several_gpus.md#count-the-gpus"};
 static const Mistake FIXED_IDS = {
     "hard-coded device IDs",
     "You used a GPU that this machine does not have. NULL and 0 stand for all GPUs in fy_nn_data_parallel.",
-    "docs/06_several_gpus.md#how-many"};
+    "docs/06_several_gpus.md#count-the-gpus"};
 static const Mistake MODEL_LEFT = {
     "model left on the CPU", "DataParallel copies the parameters from cuda:0. Move the model there with fy_module_to.",
-    "docs/06_several_gpus.md#what-goes-wrong"};
+    "docs/06_several_gpus.md#dataparallel-errors"};
 static const Mistake NOT_ON_FIRST = {
     "wrong primary GPU",
     "Parameters, output and gradients belong on cuda:0, whichever GPU is current. DataParallel uses the first of its "
     "GPUs for them.",
-    "docs/06_several_gpus.md#what-goes-wrong"};
+    "docs/06_several_gpus.md#dataparallel-errors"};
 static const Mistake NOT_ASKED = {
     "missing CUDA availability check",
     "This machine has no GPU. Ask fy_cuda_is_available() or fy_cuda_device_count() before you use one.",
-    "docs/02_device_check.md#choosing-once-at-the-start"};
+    "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake FIXED_BATCH = {
     "hard-coded batch size", "A replica gets only a part of the batch. Take the number of rows from fy_size_at(x, 0).",
     UNEVEN_BATCHES};
@@ -50,7 +50,7 @@ static const Mistake AVERAGE = {"average pooling instead of max pooling",
 static const Mistake UNREGISTERED = {
     "submodule not registered",
     "fy_parameters finds only registered layers. Call fy_register_module for each layer of the network.",
-    "docs/05_model_moves.md#a-model-of-ones-own"};
+    "docs/05_model_moves.md#define-a-module"};
 static const Mistake NO_BIAS = {"missing bias", "conv1 and fc each have a bias. Leave .no_bias unset.", CNN};
 static const Mistake OTHER_LAYER = {
     "wrong layer size", "conv1 is nn.Conv2d(3, 16, kernel_size=3, padding=1), fc is nn.Linear(16 * 16 * 16, 10).", CNN};
@@ -59,17 +59,17 @@ static const Mistake OTHER_POOL = {
 static const Mistake INPUT_CUT = {
     "input detached from the graph",
     "Gradients must also reach the input, since the network may be a part of a larger one. Do not detach x.",
-    "docs/06_several_gpus.md#where-the-gradients-are"};
+    "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
 static const Mistake NOT_WORKING = {
     "computation on one GPU only",
     "The rows reached all GPUs, but one of them computed nearly everything. Run the whole network on each GPU.",
-    "docs/06_several_gpus.md#training-on-all-of-them"};
+    "docs/06_several_gpus.md#training-with-dataparallel"};
 static const Mistake UNEVEN = {"load imbalance",
                                "One GPU has more rows than batch / GPUs, rounded up, and the others wait for it.",
                                UNEVEN_BATCHES};
 static const Mistake NO_GRAPH = {"output detached from the graph",
                                  "The output has no grad_fn. Do not use fy_no_grad or fy_detach in forward.",
-                                 "docs/06_several_gpus.md#where-the-gradients-are"};
+                                 "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
 static const Mistake STALE = {"stale replicas",
                               "The weights changed since the previous call, and some rows were computed with the old "
                               "ones. Copy the weights to the GPUs in each call.",

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#define APART "docs/06_several_gpus.md#dataparallel-taken-apart"
+#define APART "docs/06_several_gpus.md#scatter-replicate-parallel-apply-gather"
 static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"};
 
-#define BATCHES "docs/06_several_gpus.md#batches-that-do-not-divide"
+#define BATCHES "docs/06_several_gpus.md#batches-that-do-not-divide-evenly"
 #define STEPS "docs/05_model_moves.md#training-steps"
 
 static const Mistake NOT_SPLIT = {
@@ -51,13 +51,13 @@ static const Mistake CLEARED_LATE = {
 static const Mistake NO_GRAPH = {
     "loss detached from the graph",
     "The loss has no grad_fn. Call fy_backward on the loss itself, and detach only the result.",
-    "docs/06_several_gpus.md#where-the-gradients-are"};
+    "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
 static const Mistake ELSEWHERE = {"outputs gathered on the wrong GPU",
                                   "The target is on ids[0], which need not be cuda:0. Gather the outputs there.",
                                   APART};
 static const Mistake KEPT = {"loss returned with its graph",
                              "The returned loss keeps the graph of the whole step alive. Return fy_detach(loss).",
-                             "docs/06_several_gpus.md#training-on-all-of-them"};
+                             "docs/06_several_gpus.md#training-with-dataparallel"};
 
 static void ask_on(Case *c, int64_t batch, int count, const int64_t *ids) {
   int64_t in = draw_int(c, 3, 6), out = draw_int(c, 2, 4);

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #define MISMATCH "docs/07_pitfalls.md#mismatched-devices"
-#define TRANSFERS "docs/07_pitfalls.md#to-and-fro-against-staying"
+#define TRANSFERS "docs/07_pitfalls.md#keep-data-on-the-device"
 
 static const Mistake OTHER_DEVICE = {
     "device mismatch", "All tensors of one operation must be on the same device. Print fy_device_of for each operand.",
-    "docs/03_tensor_moves.md#one-operation-one-device"};
+    "docs/03_tensor_moves.md#all-operands-on-the-same-device"};
 static const Mistake IGNORED = {"result of fy_to ignored",
                                 "fy_to does not move its argument. It returns a new tensor: use that one.",
                                 "docs/03_tensor_moves.md#questions"};
@@ -21,11 +21,11 @@ static const Mistake TO_HOST = {"copy back to the host",
 static const Mistake HARD_CODED = {
     "hard-coded device",
     "\"cuda\" is the current CUDA device, and x may be on another one, or on the CPU. Use fy_device_of(x).",
-    "docs/03_tensor_moves.md#cuda-and-cpu"};
+    "docs/03_tensor_moves.md#copying-with-cuda-and-cpu"};
 static const Mistake MADE_AND_MOVED = {
     "tensor created on the CPU and copied",
     "You can create a tensor on the device: every factory function takes `.device =`.",
-    "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake BROUGHT_BACK = {"result copied to the host",
                                      "You computed on x's device and then copied the result. Return it as it is.",
                                      TRANSFERS};
@@ -35,7 +35,7 @@ static const Mistake KEPT = {"values cached from an earlier call",
                              "The second call used mean or std of the first. Copy them in each call.", MISMATCH};
 static const Mistake EACH_ELEMENT = {"one transfer per element",
                                      "Each copy has a fixed cost. Copy the whole tensor at once.",
-                                     "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                     "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake NO_NUMBER = {"missing column number", "Add the column's number to each element.", MISMATCH};
 static const Mistake NOTHING = {"missing return value", "The function returns the standardized table.", MISMATCH};
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOP "docs/07_pitfalls.md#waiting-in-a-loop"
-#define BATCHES "docs/07_pitfalls.md#sample-by-sample-against-batches"
-#define MEMORY "docs/07_pitfalls.md#more-memory-than-there-is"
+#define LOOP "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"
+#define BATCHES "docs/07_pitfalls.md#batches-instead-of-single-samples"
+#define MEMORY "docs/07_pitfalls.md#out-of-memory-and-gradient-accumulation"
 
 static const Mistake IN_LOOP = {
     "host synchronization in the loop",

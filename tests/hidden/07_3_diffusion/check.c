@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#define TRANSFERS "docs/07_pitfalls.md#to-and-fro-against-staying"
-#define MANY "docs/07_pitfalls.md#many-small-transfers-against-one"
-#define LOOP "docs/07_pitfalls.md#waiting-in-a-loop"
-#define LIFETIME "docs/03_tensor_moves.md#how-long-a-tensor-lives"
+#define TRANSFERS "docs/07_pitfalls.md#keep-data-on-the-device"
+#define MANY "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"
+#define LOOP "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"
+#define LIFETIME "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"
 
 static const Mistake ROUND_TRIP = {
     "round trip in the loop",
@@ -37,7 +37,7 @@ static const Mistake TO_HOST = {"copy to the host", "Nothing has to leave the de
                                 TRANSFERS};
 static const Mistake NOT_MOVED = {"tensor left on the CPU",
                                   "The result belongs on the device, also if there are no steps.",
-                                  "docs/03_tensor_moves.md#one-operation-one-device"};
+                                  "docs/03_tensor_moves.md#all-operands-on-the-same-device"};
 static const Mistake ROW_BY_ROW = {"many small transfers",
                                    "You copy the matrix in parts. Each copy has a fixed cost: copy it at once.", MANY};
 static const Mistake NOT_FILLED = {
@@ -47,7 +47,7 @@ static const Mistake NOT_UPDATED = {"state not updated in the loop",
                                     "Each step begins with the state of the step before.", TRANSFERS};
 static const Mistake HARD_CODED = {"hard-coded device",
                                    "\"cuda\" is the current CUDA device. Use the parameter `device`.",
-                                   "docs/03_tensor_moves.md#cuda-and-cpu"};
+                                   "docs/03_tensor_moves.md#copying-with-cuda-and-cpu"};
 static const Mistake NOTHING = {"missing return value", "The function returns the last state.", TRANSFERS};
 static const Mistake ALL_STAY = {
     "memory grows with each step",

@@ -5,7 +5,7 @@
 #include "layouts.h"
 #include <string.h>
 
-#define VIEWS "docs/07_pitfalls.md#view-against-reshape"
+#define VIEWS "docs/07_pitfalls.md#view-and-reshape"
 
 static const Mistake REFUSED = {
     "view on a non-contiguous tensor",
@@ -25,13 +25,13 @@ static const Mistake ALWAYS = {"unnecessary copy",
 static const Mistake TWICE = {"tensor copied twice", "One copy brings all elements into order. Remove the first copy.",
                               "docs/07_pitfalls.md#questions"};
 static const Mistake PARTS = {"many small copies", "You copy each row by itself. One kernel can copy the whole tensor.",
-                              "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                              "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake THROUGH_CPU = {"round trip to the host",
                                     "The device can reorder its tensors itself. Leave the readings there.",
-                                    "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                                    "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake CUT_OFF = {"detached from the graph",
                                 "Gradients of the frames must reach the readings. Do not detach them.",
-                                "docs/07_pitfalls.md#in-place-and-the-gradients"};
+                                "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 static const Mistake EXAMPLE = {"hard-coded sizes",
                                 "The numbers of sensors and moments differ from call to call. Take them from readings "
                                 "and moments.",

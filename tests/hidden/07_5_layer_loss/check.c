@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define GRADIENTS "docs/07_pitfalls.md#in-place-and-the-gradients"
+#define GRADIENTS "docs/07_pitfalls.md#in-place-operations-and-autograd"
 
 static const Mistake CHANGED = {
     "saved tensor modified in place",
@@ -44,7 +44,7 @@ static const Mistake WEIGHT_ONLY = {"input detached from the graph",
 static const Mistake ON_CPU = {"result on the wrong device", "Return the loss on the device of x.",
                                "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake COPIES = {"unnecessary transfer", "Everything is on the device already. Compute it there.",
-                               "docs/07_pitfalls.md#to-and-fro-against-staying"};
+                               "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake NOTHING = {"missing return value", "The function returns the loss.", GRADIENTS};
 
 static void ask_sizes(Case *c, int64_t rows, int64_t in, int64_t out, Give how) {

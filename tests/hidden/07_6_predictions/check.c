@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BATCHES "docs/07_pitfalls.md#sample-by-sample-against-batches"
-#define MEMORY "docs/07_pitfalls.md#more-memory-than-there-is"
+#define BATCHES "docs/07_pitfalls.md#batches-instead-of-single-samples"
+#define MEMORY "docs/07_pitfalls.md#out-of-memory-and-gradient-accumulation"
 
 static const Mistake ONE_BY_ONE = {
     "no batching",
@@ -16,10 +16,10 @@ static const Mistake FORWARD_EACH = {
     "one forward pass per sample", "You copy a batch at once, but the model still gets one sample at a time.", BATCHES};
 static const Mistake TRANSFER_EACH = {"one transfer per sample",
                                       "The samples of a batch cross one by one. Copy the batch as a whole.",
-                                      "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                      "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake FETCH_EACH = {"one copy to the host per sample",
                                    "The host waits for each copy. Copy the scores of a batch together.",
-                                   "docs/07_pitfalls.md#waiting-in-a-loop"};
+                                   "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake LAST_LEFT_OUT = {"last batch dropped",
                                       "If batch does not divide N, a smaller batch is left over. Include it.", BATCHES};
 static const Mistake PAST_THE_DATA = {"slice past the end", "The last batch ends where the data ends.", BATCHES};
@@ -33,19 +33,19 @@ static const Mistake KEPT = {
     "memory grows with each batch",
     "Tensors of one iteration still exist in the next. Open an fy_scope in each, and keep only its scores.", MEMORY};
 static const Mistake HARD_CODED = {"hard-coded device", "Use the parameter `device`: the model is there.",
-                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+                                   "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake NOT_MOVED = {"batch not moved to the device",
                                   "Data and model are on different devices. Copy each batch to `device`.",
-                                  "docs/05_model_moves.md#when-they-are-apart"};
+                                  "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake TWICE = {"repeated forward pass", "Run each batch through the model once.", BATCHES};
 static const Mistake SMALLER = {
     "batch size too small", "There were more forward passes than necessary. Use `batch` samples for each.", BATCHES};
 static const Mistake OFFSET = {
     "wrong output offset", "The scores of the batch that begins at sample i belong in the rows from i on.", BATCHES};
 static const Mistake LEFT_THERE = {"result on the wrong device", "Return the scores on the CPU.",
-                                   "docs/03_tensor_moves.md#cuda-and-cpu"};
+                                   "docs/03_tensor_moves.md#copying-with-cuda-and-cpu"};
 static const Mistake ON_CPU = {"computed on the CPU", "The device computed nothing. Leave the model on `device`.",
-                               "docs/05_model_moves.md#when-they-are-apart"};
+                               "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake NOTHING = {"missing return value", "The function returns the scores.", BATCHES};
 
 static void ask_features(Case *c, const char *device, int64_t features, int64_t count, int64_t batch, Give how) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARRIVED "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"
+#define ARRIVED "docs/07_pitfalls.md#reading-an-asynchronous-copy-too-early"
 #define PINNED "docs/03_tensor_moves.md#questions"
 
 static const Mistake NOT_PINNED = {
@@ -16,7 +16,7 @@ static const Mistake PINNED_TWICE = {"redundant pinned copy",
 static const Mistake WITHOUT_CUDA = {
     "missing CUDA availability check",
     "The CUDA driver pins memory, and this machine has none. Ask fy_cuda_is_available() first.",
-    "docs/02_device_check.md#choosing-once-at-the-start"};
+    "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake PAGEABLE = {
     "copy from pageable memory",
     "The host waits for a copy from pageable memory, also with .non_blocking. Pin each batch, and copy the tensor that "
@@ -25,7 +25,7 @@ static const Mistake PAGEABLE = {
 static const Mistake EACH_WAITED = {"host synchronization in the loop",
                                     "The host waited for each copy. Set .non_blocking = true, and call fy_synchronize "
                                     "once, after the loop.",
-                                    "docs/07_pitfalls.md#waiting-in-a-loop"};
+                                    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake EXTRA_WAIT = {"redundant synchronization",
                                    "One wait after the last copy is enough for all copies before it.", ARRIVED};
 static const Mistake NOT_WAITED = {"missing synchronization",
@@ -41,20 +41,20 @@ static const Mistake WAITED_ELSEWHERE = {"synchronization with the wrong stream"
                                          ARRIVED};
 static const Mistake COPIED_HERE = {"unnecessary copy",
                                     "Without CUDA no memory can be pinned. Return the batch itself.",
-                                    "docs/02_device_check.md#choosing-once-at-the-start"};
+                                    "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake OVERWRITTEN = {"staging buffer reused too early",
                                     "You wrote the next batch into pinned memory before the copy from there had "
                                     "completed. Give each batch its own pinned memory.",
                                     ARRIVED};
 static const Mistake ROW_BY_ROW = {"many small transfers", "Copy each batch as a whole. Each copy has a fixed cost.",
-                                   "docs/07_pitfalls.md#many-small-transfers-against-one"};
+                                   "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake HARD_CODED = {"hard-coded device", "Copy the batches to the parameter `device`.",
-                                   "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+                                   "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake BESIDE = {"out-of-bounds write", "loaded has `count` elements: loaded[0] to loaded[count - 1].",
                                ARRIVED};
 static const Mistake NOT_MOVED = {"batch not moved to the device",
                                   "Pinned memory is host memory. Copy the batch from there to the device.",
-                                  "docs/03_tensor_moves.md#todevice"};
+                                  "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake KEPT = {
     "state kept between calls",
     "The second call returned batches of the first. A static variable keeps its value: load the given batches.",

@@ -7,9 +7,9 @@
 
 enum { MAX_BATCHES = 512 };
 
-#define ORDER "docs/08_data_pipeline.md#the-order-of-an-epoch"
-#define SAMPLES "docs/08_data_pipeline.md#from-samples-to-batches"
-#define PREFETCH "docs/08_data_pipeline.md#waiting-against-prefetching"
+#define ORDER "docs/08_data_pipeline.md#shuffling-and-seeds"
+#define SAMPLES "docs/08_data_pipeline.md#datasets-transforms-and-data-loaders"
+#define PREFETCH "docs/08_data_pipeline.md#prefetching-batches"
 
 static const Mistake NOT_SHUFFLED = {
     "missing shuffle",
@@ -31,7 +31,7 @@ static const Mistake NOT_REPRODUCIBLE = {
 static const Mistake DROPPED = {"last batch dropped",
                                 "Samples are missing. Leave .drop_last unset: the last batch may be smaller.", SAMPLES};
 static const Mistake BATCH_SIZE = {"wrong batch size", "All batches but the last one have batch_size samples.",
-                                   "docs/08_data_pipeline.md#one-by-one-or-in-batches"};
+                                   "docs/08_data_pipeline.md#batch-size-and-fixed-costs"};
 static const Mistake NOT_NORMALIZED = {"missing normalization",
                                        "The images are between 0 and 1. fy_normalize with 0.5 and 0.5 scales them to "
                                        "-1 to 1.",
@@ -42,7 +42,7 @@ static const Mistake BYTES = {"missing conversion to float",
                               SAMPLES};
 static const Mistake PAGEABLE = {"pageable memory",
                                  "The host waits for a copy from pageable memory. Set .pin_memory = true.",
-                                 "docs/08_data_pipeline.md#pinned-against-pageable-memory"};
+                                 "docs/08_data_pipeline.md#pinned-and-pageable-memory"};
 static const Mistake NOT_AHEAD = {"missing prefetch",
                                   "You queued the copy of the next batch only after the computation with this one. "
                                   "Queue it before.",
@@ -69,19 +69,19 @@ static const Mistake NO_WAIT = {"missing stream dependency",
 static const Mistake WRONG_WAIT = {"wait on the wrong stream",
                                    "Another stream waits for the copies, but not the one that computes. That is "
                                    "fy_current_stream(device), which need not be the default stream.",
-                                   "docs/04_benchmarks.md#two-queues"};
+                                   "docs/04_benchmarks.md#several-streams"};
 static const Mistake NOT_JOINED = {"missing wait of the caller's stream",
                                    "You compute on another stream than the current one. At the end, the current stream "
                                    "must wait for it: fy_stream_wait_stream.",
-                                   "docs/04_benchmarks.md#two-queues"};
+                                   "docs/04_benchmarks.md#several-streams"};
 static const Mistake LEFT_BEHIND = {"target left on the CPU",
                                     "A batch is data and target. Copy both of them to the device.",
                                     "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake ON_CPU = {"computed on the CPU",
                                "Copy the batches to the device, and compute there. The sums stay there.",
-                               "docs/03_tensor_moves.md#todevice"};
+                               "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake SAMPLE_BY_SAMPLE = {"many small transfers", "Copy data and target of a batch once each.",
-                                         "docs/08_data_pipeline.md#one-transfer-instead-of-many"};
+                                         "docs/08_data_pipeline.md#fewer-and-smaller-transfers"};
 static const Mistake FULL_BATCH = {"wrong size of the last batch",
                                    "The last sum is its mean times the size of a full batch. Use batch.size, or sum "
                                    "directly.",

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PINNED "docs/08_data_pipeline.md#pinned-against-pageable-memory"
+#define PINNED "docs/08_data_pipeline.md#pinned-and-pageable-memory"
 
-#define ORDER "docs/08_data_pipeline.md#the-order-of-an-epoch"
-#define RESUME "docs/09_training_a_classifier.md#interrupted-and-resumed"
-#define LOOP "docs/07_pitfalls.md#waiting-in-a-loop"
+#define ORDER "docs/08_data_pipeline.md#shuffling-and-seeds"
+#define RESUME "docs/09_training_a_classifier.md#checkpoints-and-resuming"
+#define LOOP "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"
 
 static const Mistake SEED = {
     "seed not used", "With another seed the samples came in the same order. Pass the parameter: .seed = seed.", ORDER};
@@ -49,7 +49,7 @@ static const Mistake NOT_CLEARED = {
     "The model came with gradients, and the first step added to them. Call fy_zero_grad before fy_backward.",
     "docs/05_model_moves.md#training-steps"};
 static const Mistake LAST = {"last batch dropped", "The last batch may be smaller. Leave .drop_last unset.",
-                             "docs/08_data_pipeline.md#from-samples-to-batches"};
+                             "docs/08_data_pipeline.md#datasets-transforms-and-data-loaders"};
 static const Mistake GIVEN_BACK = {"weights restored after the last epoch",
                                    "The model has its initial weights. Leave it as the second epoch has trained it.",
                                    PINNED};

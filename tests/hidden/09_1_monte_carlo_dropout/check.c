@@ -37,7 +37,7 @@ static const Mistake SQUEEZED = {"dimension removed by squeeze",
                                  "dimension of size 1. Use fy_mean_dim.",
                                  EVALUATION};
 static const Mistake HOST = {"result on the wrong device", "Return the result on the device of the network.",
-                             "docs/03_tensor_moves.md#todevice"};
+                             "docs/03_tensor_moves.md#copying-with-todevice"};
 
 static void ask_sized(Case *c, int64_t rows, int64_t outputs, Give how, int64_t passes, int64_t modes) {
   int64_t features = draw_int(c, 3, 6), hidden = draw_odd(c, 5, 9);

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <string.h>
 
-#define RESUMED "docs/09_training_a_classifier.md#interrupted-and-resumed"
+#define RESUMED "docs/09_training_a_classifier.md#checkpoints-and-resuming"
 
 static const Mistake NOTHING = {"missing return value", "save_run returns everything that resume_run needs.", RESUMED};
 static const Mistake REFERENCES = {
@@ -13,7 +13,7 @@ static const Mistake NO_WEIGHTS = {"weights not restored", "Save fy_state_dict o
 static const Mistake NO_BUFFERS = {"buffers not restored",
                                    "BatchNorm's running statistics are buffers, not parameters. fy_state_dict has "
                                    "both.",
-                                   "docs/05_model_moves.md#parameters-and-buffers-too"};
+                                   "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NO_MOMENTS = {"optimizer state not restored",
                                    "With momentum a step depends on earlier steps. Save fy_optimizer_state_dict.",
                                    RESUMED};

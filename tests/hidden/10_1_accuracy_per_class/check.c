@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define CLASSES "docs/10_cifar10.md#which-classes-it-knows"
+#define CLASSES "docs/10_cifar10.md#accuracy-per-class"
 
 #define EVALUATION "docs/09_training_a_classifier.md#evaluation"
 
@@ -56,19 +56,19 @@ static const Mistake CLASSES_KEPT = {
 static const Mistake READS = {"device-to-host copy in the loop",
                               "fy_item, fy_cpu and the like make the host wait for the device in every batch. Count on "
                               "the device.",
-                              "docs/08_data_pipeline.md#waiting-against-prefetching"};
+                              "docs/08_data_pipeline.md#prefetching-batches"};
 static const Mistake ON_CPU = {"result on the wrong device", "Return the result on `device`, where it is computed.",
-                               "docs/03_tensor_moves.md#todevice"};
+                               "docs/03_tensor_moves.md#copying-with-todevice"};
 // They cost a star.
 static const Mistake GRAPH = {"autograd graph recorded", "Put fy_no_grad around the loop: nothing is learned here.",
                               EVALUATION};
 static const Mistake WAITS = {"blocking copies to the device",
                               "The host waited for each batch's copy. Use fy_for_prefetched_batches, or fy_to with "
                               ".non_blocking = true.",
-                              "docs/08_data_pipeline.md#waiting-against-prefetching"};
+                              "docs/08_data_pipeline.md#prefetching-batches"};
 static const Mistake COPIES = {"needless copies to the device",
                                "Only data and labels need a copy per batch. Create everything else on the device.",
-                               "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                               "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 static void ask_rest(Case *c, const char *device, int64_t classes, bool training, int64_t empty, float scale,
                      int64_t rest) {

@@ -41,7 +41,7 @@ static const Mistake OVERWRITTEN = {
     "docs/11_memory.md#when-a-tensor-dies"};
 static const Mistake ON_HOST = {"result on the wrong device",
                                 "Make the losses on the device of x: fy_zeros(..., .device = fy_device_of(x)).",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NOTHING = {"no result returned", "Return the losses.",
                                 "docs/11_memory.md#a-leak-that-python-has-too"};
 

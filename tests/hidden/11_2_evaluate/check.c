@@ -42,10 +42,10 @@ static const Mistake MEAN_OF_MEANS = {
     "docs/11_memory.md#needing-less"};
 static const Mistake LAST_LEFT_OUT = {"last batch dropped",
                                       "N is no multiple of the batch size. The last, smaller batch counts too.",
-                                      "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+                                      "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake WHOLE = {"batch size exceeded",
                               "More than `batch` samples went through the model in one forward pass. Split x.",
-                              "docs/07_pitfalls.md#more-memory-than-there-is"};
+                              "docs/07_pitfalls.md#out-of-memory-and-gradient-accumulation"};
 static const Mistake STAYS = {"tensors of every batch kept alive",
                               "No graph is recorded, but each batch keeps tensors that are still in use. "
                               "Put fy_scope { ... } around each batch.",
@@ -75,7 +75,7 @@ static const Mistake SUMMED = {"sum instead of the mean", "*loss is the sum over
                                EVALUATION};
 static const Mistake TOO_LONG = {"last batch out of range",
                                  "The last batch ends at N: take the smaller of batch and N - i samples.",
-                                 "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+                                 "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake NO_LOSS = {"loss not returned", "Store the mean loss in *loss.", EVALUATION};
 static const Mistake THAWED = {"frozen parameter unfrozen",
                                "A parameter that required no gradient requires one now. Restore each parameter as it "

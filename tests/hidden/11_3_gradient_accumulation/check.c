@@ -61,7 +61,7 @@ static const Mistake NO_GRADIENTS = {"backward not called",
                                      "micro-batch.",
                                      "docs/11_memory.md#what-a-graph-keeps-alive"};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the loss on the device of x.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake IN_AN_INT = {
     "integer overflow", "rows may be 2^31, which does not fit into an int. Use int64_t for tensor sizes.", LESSON};
 static const Mistake NOTHING = {"no result returned", "Return the loss.", LESSON};

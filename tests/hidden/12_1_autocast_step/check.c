@@ -71,7 +71,7 @@ static const Mistake WAITED = {"additional host synchronization",
                                "numbers, and make no tensors from host data.",
                                ORDER};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the loss on the device of x.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ static const Mistake OTHER_TYPE = {"autocast in the wrong type",
 static const Mistake NO_AUTOCAST = {"forward pass without autocast",
                                     "Run the model under fy_autocast with .dtype = FY_FLOAT16.", REGION};
 static const Mistake OFTEN = {"repeated forward passes", "Run each batch through the model once.",
-                              "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+                              "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake TERMS = {"catastrophic cancellation",
                               "o * o - 2 * o * y + y * y loses all digits if the error is small. Subtract first, "
                               "and square the difference.",
@@ -32,21 +32,21 @@ static const Mistake TERMS = {"catastrophic cancellation",
 static const Mistake ROOT = {"root mean squared error", "Return the mean squared error, without a square root.",
                              FORMATS};
 static const Mistake TOTAL = {"sum instead of the mean", "Divide the sum by the number of elements of y.",
-                              "docs/09_training_a_classifier.md#training"};
+                              "docs/09_training_a_classifier.md#training-for-several-epochs"};
 static const Mistake LAST = {"error of the last batch only",
                              "The result is the mean over the last batch. Add up the squares of all batches.",
-                             "docs/09_training_a_classifier.md#training"};
+                             "docs/09_training_a_classifier.md#training-for-several-epochs"};
 static const Mistake HALF_RESULT = {"result in float16", "Return the mean in float32.", FORMATS};
 static const Mistake WIDER = {"result in float64", "Return the mean in float32: fy_float(total).", FORMATS};
 static const Mistake GRAPH = {"result attached to the autograd graph",
                               "The mean requires a gradient. Evaluate in fy_no_grad.",
-                              "docs/07_pitfalls.md#waiting-in-a-loop"};
+                              "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake WAITED = {"host synchronization",
                                "The host waited for the device, or a tensor was copied between them. Keep the sum on "
                                "the device, and read no numbers.",
-                               "docs/07_pitfalls.md#waiting-in-a-loop"};
+                               "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the mean on the device of x.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NOTHING = {"no result returned", "Return the mean.", FORMATS};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------

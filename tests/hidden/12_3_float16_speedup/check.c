@@ -7,8 +7,8 @@
 
 #define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
 #define WAITS "docs/12_mixed_precision.md#who-waits-for-the-device"
-#define CARE "docs/04_benchmarks.md#one-product-with-care"
-#define EARLY "docs/04_benchmarks.md#the-clock-that-stops-too-early"
+#define CARE "docs/04_benchmarks.md#warm-up-and-synchronization"
+#define EARLY "docs/04_benchmarks.md#timing-without-synchronization"
 
 static const Mistake NO_WARM_UP = {
     "missing warm-up",

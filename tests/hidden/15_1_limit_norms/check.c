@@ -40,7 +40,7 @@ static const Mistake ELEMENTS = {"elements clamped", "You clamped each element. 
 static const Mistake WAITED = {"host synchronization",
                                "The host waited for the device, or copied a tensor. Read no values: they would be "
                                "constants in a trace.",
-                               "docs/07_pitfalls.md#waiting-in-a-loop"};
+                               "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake CANCELLED = {
     "catastrophic cancellation",
     "1 - (1 - factor) loses the digits of a small factor. Use fy_clamp or fy_where on the "
@@ -48,7 +48,7 @@ static const Mistake CANCELLED = {
     BRANCH};
 static const Mistake NOTHING = {"no result returned", "Return a tensor like x.", BRANCH};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the result on the device of x.",
-                                "docs/03_tensor_moves.md#made-there-in-the-first-place"};
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 

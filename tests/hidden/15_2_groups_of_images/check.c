@@ -31,7 +31,7 @@ static const Mistake EMPTY_PASS = {"empty batch",
                                    LESSON};
 static const Mistake ONE_BY_ONE = {"too many forward passes",
                                    "Each forward pass has a fixed cost. Put as many images as allowed into each.",
-                                   "docs/07_pitfalls.md#sample-by-sample-against-batches"};
+                                   "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake ORDER = {"wrong order of the scores", "Return the scores in the order of the images.", LESSON};
 static const Mistake CONSTANT = {"zeros returned", "All scores are 0. Return the outputs of the model.", LESSON};
 static const Mistake NOTHING = {"no result returned", "Return the scores.", LESSON};

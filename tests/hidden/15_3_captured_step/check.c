@@ -58,7 +58,7 @@ static const Mistake LAST_LOSS = {"losses overwritten by the replay",
 static const Mistake READ_EARLY = {"result read before the copy finished",
                                    "The losses were not there yet when you returned. Wait for the device, or use a "
                                    "blocking copy such as fy_cpu.",
-                                   "docs/07_pitfalls.md#a-copy-read-before-it-has-arrived"};
+                                   "docs/07_pitfalls.md#reading-an-asynchronous-copy-too-early"};
 static const Mistake LOSSES_MISSING = {
     "losses of some steps missing",
     "The parameters are right, but some losses are 0. Store the loss of every step, also "
@@ -84,7 +84,7 @@ static const Mistake OTHER_GPU = {
     "capture on the wrong GPU",
     "The model's GPU is not the current one, so a stream of another GPU was captured. Use "
     "a stream of the model's device, or fy_cuda_device_guard.",
-    "docs/06_several_gpus.md#the-gpu-of-your-choice"};
+    "docs/06_several_gpus.md#choose-a-gpu"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ static const Mistake BLOCK_INDEX = {"block index missing",
 static const Mistake CHUNKS = {"contiguous chunk per thread",
                                "Each thread computes neighboring elements, so the threads of a warp access memory far "
                                "apart. Let thread t take the elements t, t + T, t + 2 T, ...",
-                               "docs/22_global_memory.md#a-ladder-of-strides"};
+                               "docs/22_global_memory.md#strided-access"};
 static const Mistake OWN_SHAPE = {"launch configuration ignored",
                                   "Launch `blocks` blocks of `threads` threads. The loop in the kernel makes up for a "
                                   "grid that is too small.",

@@ -51,7 +51,7 @@ static const Mistake LAST_LEFT_OUT = {"off-by-one error in the bounds check",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "The lanes of a warp access different rows, so each needs a sector of its own. Let "
                                     "x run along the columns.",
-                                    "docs/22_global_memory.md#a-ladder-of-strides"};
+                                    "docs/22_global_memory.md#strided-access"};
 static const Mistake FEW_THREADS = {"too few threads",
                                     "A few threads with a loop each leave most of a GPU idle. Use a thread for each "
                                     "pixel, or for a few pixels.",

@@ -27,7 +27,7 @@ static const Mistake ODD_END = {"last element left out",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring lanes access elements far apart, each in a sector of its own. Let "
                                     "neighboring lanes take neighboring elements of their kind.",
-                                    "docs/22_global_memory.md#sectors"};
+                                    "docs/22_global_memory.md#sectors-and-coalescing"};
 static const Mistake EMPTY_GRID = {"empty grid",
                                    "For n = 1 there is no odd element, and a grid of 0 blocks is an invalid "
                                    "configuration: launch nothing for them.",

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/22_global_memory.md#sectors"
+#define LESSON "docs/22_global_memory.md#sectors-and-coalescing"
 
 static const Mistake ROWS = {"rows summed instead of columns",
                              "sums[c] is the sum of in[r * columns + c] over all rows r.", LESSON};
@@ -12,7 +12,7 @@ static const Mistake TRANSPOSED = {"rows and columns swapped in the index",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "The lanes of a warp load elements far apart, each from a sector of its own. Let "
                                     "neighboring threads load neighboring columns of the same row.",
-                                    "docs/22_global_memory.md#a-ladder-of-strides"};
+                                    "docs/22_global_memory.md#strided-access"};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "columns / threads rounds down, so the last columns have no thread. Round up: "
                                      "(columns + threads - 1) / threads.",

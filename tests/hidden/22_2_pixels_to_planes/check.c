@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/22_global_memory.md#pixels-or-planes"
+#define LESSON "docs/22_global_memory.md#array-of-structures-or-structure-of-arrays"
 
 static const Mistake MEMBERS = {
     "array-of-structures access",
@@ -13,7 +13,7 @@ static const Mistake MEMBERS = {
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring lanes access pixels far apart. Give neighboring threads neighboring "
                                     "pixels.",
-                                    "docs/22_global_memory.md#a-ladder-of-strides"};
+                                    "docs/22_global_memory.md#strided-access"};
 static const Mistake THREE = {"stride of three floats",
                               "A pixel has four floats, the fourth is alpha: pixel i starts at pixels + 4 * i.",
                               LESSON};

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define LESSON "docs/23_shared_memory.md"
-#define STEPS LESSON "#a-transpose-step-by-step"
+#define STEPS LESSON "#matrix-transpose-step-by-step"
 
 static const Mistake UNCOALESCED = {
     "uncoalesced access",
@@ -14,16 +14,16 @@ static const Mistake UNCOALESCED = {
 static const Mistake BANKS = {"bank conflicts",
                               "The elements of a column of the tile are in the same bank, so that they are served one "
                               "after another. Make the rows of the tile one word longer (padding).",
-                              LESSON "#banks"};
+                              LESSON "#banks-and-bank-conflicts"};
 static const Mistake NO_BARRIER = {
     "missing barrier",
     "A thread reads elements of the tile that other threads write. Put a __syncthreads() between writing and reading "
     "the tile, and another one before a block writes its next tile.",
-    LESSON "#a-blocks-own-memory"};
+    LESSON "#shared-memory-and-barriers"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Threads outside the matrix returned before __syncthreads(), or skipped it in a "
                                   "branch. Put the bounds check around the accesses, not around the barrier.",
-                                  LESSON "#a-blocks-own-memory"};
+                                  LESSON "#shared-memory-and-barriers"};
 static const Mistake TILE_IN_PLACE = {"tiles not exchanged",
                                       "Each tile is transposed, but written where it came from. The tile in column x "
                                       "and row y of in belongs in column y and row x of out.",
@@ -50,7 +50,7 @@ static const Mistake OUTSIDE = {
 static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
                                      "An index is outside of the shared array. Compare its size with the largest "
                                      "indices that your threads use.",
-                                     LESSON "#a-blocks-own-memory"};
+                                     LESSON "#shared-memory-and-barriers"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(rows, columns), -90, 90), (Give){.device = "cuda:0"});

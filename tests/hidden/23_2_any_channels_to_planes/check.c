@@ -10,52 +10,52 @@ static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring threads read (or write) words that are `channels` apart. Copy the "
                                     "block's words to shared memory in the "
                                     "order of in, and write each plane from there.",
-                                    LESSON "#a-transpose-step-by-step"};
+                                    LESSON "#matrix-transpose-step-by-step"};
 static const Mistake BANKS = {
     "bank conflicts",
     "With 4, 8 or 16 channels the words that a warp reads are in few banks. Leave one word out "
     "after every 32: store word i at index i + i / 32.",
-    LESSON "#banks"};
+    LESSON "#banks-and-bank-conflicts"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "A thread reads words of the tile that other threads write. Put a __syncthreads() "
                                    "between the two loops, and another one before the block writes its next tile.",
-                                   LESSON "#a-blocks-own-memory"};
+                                   LESSON "#shared-memory-and-barriers"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Threads without a pixel returned before __syncthreads(), or skipped it in a branch. "
                                   "Put the bounds check around the accesses, not around the barrier.",
-                                  LESSON "#a-blocks-own-memory"};
+                                  LESSON "#shared-memory-and-barriers"};
 static const Mistake NOT_SEPARATED = {"channels not separated",
                                       "out is a copy of in. Channel k of pixel i belongs at index k * n + i.",
-                                      LESSON "#a-transpose-step-by-step"};
+                                      LESSON "#matrix-transpose-step-by-step"};
 static const Mistake PLANE_STRIDE = {
     "wrong plane stride",
     "Each block wrote planes of its own pixels. A plane has all n pixels: channel k of "
     "pixel i belongs at index k * n + i.",
-    LESSON "#a-transpose-step-by-step"};
+    LESSON "#matrix-transpose-step-by-step"};
 static const Mistake TOO_SMALL = {"dynamic shared memory too small",
                                   "The tile has more words than the launch asks for. The third argument of the launch "
                                   "is a number of bytes: for all pixels and channels of a block, with the padding.",
-                                  LESSON "#the-launch-says-how-much"};
+                                  LESSON "#dynamic-shared-memory"};
 static const Mistake FIXED_SIZE = {
     "shared memory of a fixed size",
     "With few channels a block has much more shared memory than it needs, so fewer blocks "
     "fit on a multiprocessor. Let the launch's third argument depend on channels.",
-    LESSON "#the-launch-says-how-much"};
+    LESSON "#dynamic-shared-memory"};
 static const Mistake HARD_CODED = {"number of channels hard-coded",
                                    "The result is right for one number of channels only. Use the argument.",
-                                   LESSON "#the-launch-says-how-much"};
+                                   LESSON "#dynamic-shared-memory"};
 static const Mistake ROUNDED_DOWN = {
     "grid size rounded down",
     "n / threads rounds down, so the last pixels have no thread. Round up, and check the "
     "bounds.",
-    LESSON "#a-blocks-own-memory"};
+    LESSON "#shared-memory-and-barriers"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "The last block has fewer pixels than threads. Compare with n before you read in and "
                                 "write out.",
-                                LESSON "#a-blocks-own-memory"};
+                                LESSON "#shared-memory-and-barriers"};
 static const Mistake EMPTY_GRID = {"empty grid",
                                    "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
-                                   LESSON "#a-blocks-own-memory"};
+                                   LESSON "#shared-memory-and-barriers"};
 
 static void ask(Case *c, int64_t n, int64_t channels) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(n, channels), -90, 90), (Give){.device = "cuda:0"});
@@ -200,7 +200,7 @@ EXERCISE = {
     .chapter = 23,
     .level = LEVEL_HARD,
     .minutes = 50,
-    .lesson = LESSON "#a-transpose-step-by-step",
+    .lesson = LESSON "#matrix-transpose-step-by-step",
     .stars = {{"shared memory: at most 2 x the ideal wavefronts per request", {&BANKS}},
               {"dynamic shared memory, at most 4 words per thread and channel", {&FIXED_SIZE}}},
     .hints =

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define LESSON "docs/23_shared_memory.md"
-#define STEPS LESSON "#a-transpose-step-by-step"
+#define STEPS LESSON "#matrix-transpose-step-by-step"
 
 static const Mistake NOT_FASTER = {"no speedup",
                                    "./ferry inspect --gpu v100 shows the requests of each line, and what limits the "
@@ -13,11 +13,11 @@ static const Mistake NOT_FASTER = {"no speedup",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring lanes read or write elements that are a row apart, with a sector for "
                                     "each. Let a tile go through shared memory, so that both sides go along rows.",
-                                    LESSON "#a-tile"};
+                                    LESSON "#tiled-transpose-through-shared-memory"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "The tile is read before all of it is written, or overwritten before all of it is "
                                    "read. Put a __syncthreads() between the two.",
-                                   LESSON "#a-blocks-own-memory"};
+                                   LESSON "#shared-memory-and-barriers"};
 static const Mistake EDGES = {"wrong boundary tiles",
                               "Whole tiles are right, those at the edge are not. Round the size of the grid up, and "
                               "check the bounds.",
@@ -40,7 +40,7 @@ static const Mistake MISALIGNED = {
     "misaligned vector access",
     "A float4 must be 16-byte aligned. Rows of x are only if columns is a multiple of 4, "
     "and rows of out only if rows is.",
-    "docs/22_global_memory.md#float4"};
+    "docs/22_global_memory.md#vectorized-loads-float4"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "A block at the edge reaches outside of x or out. Compare the row and the column with "
                                 "the sizes first.",
@@ -192,7 +192,7 @@ EXERCISE = {
     .chapter = 23,
     .level = LEVEL_HARD,
     .minutes = 60,
-    .lesson = LESSON "#a-transpose-step-by-step",
+    .lesson = LESSON "#matrix-transpose-step-by-step",
     .open = true,
     .hints =
         {"./ferry inspect --gpu v100 work/23_3_fast_transpose.cu: which line needs more sectors than the ideal?",

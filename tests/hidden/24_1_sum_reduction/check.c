@@ -85,7 +85,7 @@ static const Mistake NOT_RESET = {"counter not reset",
 static const Mistake MISALIGNED = {"misaligned vector access",
                                    "A float4 must be 16-byte aligned, and x is 4-byte aligned only. Add the first "
                                    "elements one by one, up to an aligned address.",
-                                   "docs/22_global_memory.md#float4"};
+                                   "docs/22_global_memory.md#vectorized-loads-float4"};
 static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
                                      "An index is outside of the shared array. Compare its size with the number of "
                                      "threads of a block.",

@@ -46,7 +46,7 @@ static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Each thread accesses elements that are next to each other, one by one, so the "
                                     "lanes of a request are sectors apart. Let neighboring threads access neighboring "
                                     "elements, or an int4 each.",
-                                    "docs/22_global_memory.md#a-ladder-of-strides"};
+                                    "docs/22_global_memory.md#strided-access"};
 static const Mistake SERIAL = {"serial kernel",
                                "One thread does the work of a kernel, and the other lanes of its warp are idle. Scan "
                                "the totals with the threads of one block.",

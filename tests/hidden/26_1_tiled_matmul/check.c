@@ -60,7 +60,7 @@ static const Mistake LAUNCHES = {"one launch per tile",
 static const Mistake CONFLICTS = {"bank conflicts",
                                   "Several lanes of a warp access different words of one bank. Let neighboring lanes "
                                   "use neighboring words, or pad the rows of the tile by one.",
-                                  "docs/23_shared_memory.md#banks"};
+                                  "docs/23_shared_memory.md#banks-and-bank-conflicts"};
 
 // Odd numbers of quarters: none is whole, and every order of adding is exact.
 static Array *in_quarters(Case *c, const Array *whole) {

@@ -28,7 +28,7 @@ static const Mistake RELOADED = {"more than two passes over the input",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "The lanes of a warp access elements that are far apart. Let the threads of a "
                                     "block or a warp share a row, and neighboring threads use neighboring columns.",
-                                    "docs/22_global_memory.md#a-ladder-of-strides"};
+                                    "docs/22_global_memory.md#strided-access"};
 static const Mistake LAUNCHES = {"more than one launch",
                                  "Several kernels share the work. One kernel can reduce a row and write it.", LESSON};
 static const Mistake EMPTY_GRID = {

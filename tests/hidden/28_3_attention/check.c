@@ -38,7 +38,7 @@ static const Mistake SCORE_MATRIX = {
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "The lanes of a warp load from different rows. Let the block copy a tile into "
                                     "shared memory, with neighboring threads loading neighboring elements.",
-                                    "docs/23_shared_memory.md#a-transpose-step-by-step"};
+                                    "docs/23_shared_memory.md#matrix-transpose-step-by-step"};
 static const Mistake LAUNCHES = {"more than one launch",
                                  "One kernel can compute scores, softmax and weighted values, for all heads.", LESSON};
 

@@ -16,14 +16,14 @@ static const Mistake MISALIGNED = {"misaligned vector access",
                                    "The address of a float4 must be a multiple of 16 bytes. x may be a view, which "
                                    "begins at any element: load single floats, or vectors from the first such address "
                                    "on.",
-                                   "docs/22_global_memory.md#float4"};
+                                   "docs/22_global_memory.md#vectorized-loads-float4"};
 static const Mistake LEAK = {"memory leak", "Call cudaFree for everything that you allocate, in every call.", LESSON};
 static const Mistake ONE_WEIGHT = {"one weight for all elements", "Element i has weight i % 4.", LESSON};
 static const Mistake EARLIER = {"weights of an earlier call",
                                 "Each call brings its own weights. Copy them in each call.", LESSON};
 static const Mistake REST = {"remaining elements left out",
                              "n need not be a multiple of 4. Up to three elements follow the last group of four.",
-                             "docs/22_global_memory.md#float4"};
+                             "docs/22_global_memory.md#vectorized-loads-float4"};
 static const Mistake SHIFTED = {"weights shifted", "Element x[0] has weight 0, at whatever address x begins.", LESSON};
 
 static void ask_between(Case *c, int64_t n, int64_t begin, int64_t after) {
