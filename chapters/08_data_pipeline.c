@@ -1,8 +1,8 @@
 // Chapter 8: the data pipeline.
 //
-// A step of training loads a batch, moves it to the device and computes. The first two teach the model nothing. This
-// chapter makes them small, and then hides what is left behind the computing: batches, worker threads, pinned memory,
-// one transfer instead of many, and a prefetcher with a stream of its own. Each habit is measured against its remedy.
+// A training step loads a batch, copies it to the device and computes. Only the third part trains the model. This
+// chapter shortens the first two and overlaps the rest with the computation: batches, worker threads, pinned memory,
+// one transfer instead of many, and a prefetcher with its own stream. Each section compares the two versions.
 //
 // The lesson is docs/08_data_pipeline.md.
 #include "marks.h"
@@ -15,7 +15,7 @@
 // ---- data and model -------------------------------------------------------------------------------------------------
 
 // [data]
-// The real pictures where they are, or made-up ones that say so.
+// The real images if they are installed, otherwise synthetic ones, which say so.
 static FyDataset *pictures(FyTransform *transform) {
   return fy_fashion_mnist_available(NULL) ? fy_fashion_mnist_dataset(NULL, true, transform)
                                           : fy_synthetic_dataset(60000, 1, 0, transform);
@@ -47,14 +47,14 @@ static void from_samples_to_batches(FyDataset *data) {
     printf("batch %lld: %s and %s\n", (long long)batch.index, fy_shape_string(batch.data),
            fy_shape_string(batch.target));
     if (batch.index == 1) {
-      break; // leaving early is allowed
+      break; // allowed: the loop macro cleans up
     }
   }
 }
 // [end]
 
 // [order]
-// The classes of the first eight pictures of an epoch.
+// Prints the classes of the first eight images of an epoch.
 static void print_first(FyDataset *data, int workers, uint64_t seed, int64_t epoch) {
   FyDataLoader *loader = fy_data_loader(data, .batch_size = 8, .shuffle = true, .num_workers = workers, .seed = seed);
   fy_loader_set_epoch(loader, epoch);
@@ -81,7 +81,7 @@ static void order_of_an_epoch(FyDataset *data) {
 // ---- batch processing -----------------------------------------------------------------------------------------------
 
 // [batching]
-// Sends `count` samples through the model, batch_size at a time. Returns the seconds; counts what that took.
+// Runs all samples through the model in batches. Returns the seconds, and stores the number of copies and launches.
 static double classify(FyModule *model, FyDataset *data, int batch_size, FyDevice device, FyCounters *used) {
   FyDataLoader *loader = fy_data_loader(data, .batch_size = batch_size);
   double seconds = 0;
@@ -109,7 +109,7 @@ static void one_by_one_or_in_batches(const Chapter *chapter, FyDataset *data) {
   Table table = table_begin({"batch size", 10}, {"time", 22}, {"copies there", 12}, {"kernels", 8}, {"waits", 6});
   for (int i = 0; i < 4; i++) {
     double seconds = INFINITY;
-    for (int run = 0; run < 3; run++) { // the best of three: what disturbs a run only makes it longer
+    for (int run = 0; run < 3; run++) { // the best of three: disturbances only make a run longer
       seconds = fmin(seconds, classify(model, part, sizes[i], chapter->device, &used));
     }
     table_row(&table, text("%d", sizes[i]), time_text(chapter->device, seconds),
@@ -122,7 +122,7 @@ static void one_by_one_or_in_batches(const Chapter *chapter, FyDataset *data) {
 // ---- worker threads -------------------------------------------------------------------------------------------------
 
 // [slow_disk]
-// A data set of one's own: another one's samples, each after a wait, as if it came over a network.
+// A custom dataset: it returns the samples of another dataset after a delay, as if they came over a network.
 // PyTorch: class SlowDisk(Dataset) with __len__ and __getitem__
 typedef struct SlowDisk {
   FyDataset base;
@@ -153,7 +153,7 @@ static FyDataset *slow_disk(FyDataset *inner, FyTransform *transform) {
 // [end]
 
 // [workers]
-// Samples per second of a pass over a data set, without (model NULL) and with a model that computes meanwhile.
+// Samples per second in one epoch. If `model` is given, the gradients of each batch are computed too.
 static double load_rate(FyDataset *data, int workers, FyModule *model) {
   FyDataLoader *loader = fy_data_loader(data, .batch_size = 64, .num_workers = workers);
   volatile double seconds = 0;
@@ -186,7 +186,7 @@ static void worker_threads(const Chapter *chapter) {
 // ---- pinned memory --------------------------------------------------------------------------------------------------
 
 // [pinned]
-// How long the call of a copy takes, how long the copy, and how often the host waited for the device meanwhile.
+// Measures when the call returns and when the copy is complete, and counts the host's waits for the device.
 static void copy_and_watch(FyTensor *from, bool non_blocking, FyDevice device, const Table *table, const char *name) {
   double returned = INFINITY, arrived = INFINITY; // the best of five
   int64_t waits = 0;
@@ -254,7 +254,7 @@ static void send_batch(void *context) {
   fy_to(cargo->batch, cargo->device);
 }
 
-// A quarter of the bytes travels; numbers are made of them where they are needed.
+// Copies a quarter of the bytes, and converts them to floats on the device.
 static FyTensor *numbers_from_bytes(const Cargo *cargo) {
   FyTensor *there = fy_to(cargo->bytes, cargo->device);
   return fy_div_scalar(fy_sub_scalar(fy_div_scalar(fy_float(there), 255), 0.5), 0.5);
@@ -309,7 +309,7 @@ static double compute(FyModule *model, FyTensor *data, FyTensor *target, FyOptim
   fy_backward(loss);
   fy_step(optimizer);
   mark(&marks->step_end[step], device);
-  return wait ? fy_item(loss) : 0; // the habit: reading the loss of every step waits for the device
+  return wait ? fy_item(loss) : 0; // reading the loss in every step makes the host wait for the device
 }
 
 // Copy, compute, wait; copy, compute, wait.
@@ -333,8 +333,8 @@ static void train_waiting(FyDataLoader *loader, FyModule *model, FyOptimizer *op
 typedef struct Prefetcher {
   FyLoaderIterator *batches;
   FyDevice device;
-  FyStream *stream; // where copies run, beside the stream where the model computes
-  FyBatch next;     // on its way
+  FyStream *stream; // for the copies; the model computes on another stream
+  FyBatch next;     // being copied
   bool more;
 } Prefetcher;
 
@@ -358,11 +358,11 @@ static bool next_batch(Prefetcher *self, FyBatch *batch, Marks *marks) {
     return false;
   }
   FyStream *current = fy_current_stream(self->device);
-  fy_stream_wait_stream(current, self->stream); // the device's queues wait for each other, the host for neither
+  fy_stream_wait_stream(current, self->stream); // one stream waits for the other; the host does not wait
   *batch = self->next;
-  fy_record_stream(batch->data, current); // made on one stream, used on another: not to be reused before both are done
+  fy_record_stream(batch->data, current); // made on one stream, used on another: free after both
   fy_record_stream(batch->target, current);
-  preload(self, marks); // the next one sets out before this one is computed with
+  preload(self, marks); // the copy of the next batch starts before the step on this one
   return true;
 }
 
@@ -406,7 +406,7 @@ static void order_of_events(const Chapter *chapter, FyDataset *data) {
 }
 // [end]
 
-// A profile of a loop as a trace (chapter 14), of which the lesson's pictures are drawn.
+// Writes a profile of a loop as a trace (chapter 14). The lesson's timelines are drawn from it.
 static void write_trace(FyDataset *data, FyDevice device, const char *folder, const char *name,
                         void (*loop)(FyDataLoader *, FyModule *, FyOptimizer *, FyDevice, Marks *)) {
   enum { BATCH_SIZE = 4096 };
@@ -439,14 +439,14 @@ static void train_step(FyModule *model, FyOptimizer *optimizer, FyTensor *data, 
   fy_step(optimizer);
 }
 
-// Each stage by itself: the device is waited for after each, so nothing overlaps but the workers.
+// Times each stage separately. The host waits after each, so that only the workers overlap with other work.
 static Stages stage_by_stage(FyDataLoader *loader, FyModule *model, FyOptimizer *optimizer, FyDevice device) {
   Stages sum = {0};
   FyLoaderIterator *batches = fy_loader_iter(loader);
   for (bool more = true; more;) {
     fy_scope {
       FyBatch batch;
-      double start = seconds_now(FY_CPU_DEVICE); // loading is the CPU's
+      double start = seconds_now(FY_CPU_DEVICE); // loading runs on the CPU
       more = fy_loader_next(batches, &batch);
       sum.load += more ? seconds_now(FY_CPU_DEVICE) - start : 0;
       if (more) {
@@ -465,7 +465,7 @@ static Stages stage_by_stage(FyDataLoader *loader, FyModule *model, FyOptimizer 
   return (Stages){sum.load / steps, sum.move / steps, sum.compute / steps};
 }
 
-// All stages as they fall: seconds per step.
+// The same steps without waits in between: seconds per step.
 static double with_prefetcher(FyDataLoader *loader, FyModule *model, FyOptimizer *optimizer, FyDevice device) {
   volatile double seconds = 0;
   timed(seconds, device) {

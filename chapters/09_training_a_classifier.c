@@ -1,7 +1,7 @@
 // Chapter 9: training a classifier.
 //
-// Everything together: pictures from files, a convolutional network, a loop over epochs with an evaluation after each,
-// the best weights in a file, predictions, and a training that goes on where it was interrupted. The loop itself stands
+// Everything together: images from files, a convolutional network, a loop over epochs with an evaluation after each,
+// the best weights in a file, predictions, and a training run that resumes where it was interrupted. The loop itself is
 // in chapters/training.c, data and network in chapters/networks.c.
 //
 // The lesson is docs/09_training_a_classifier.md.
@@ -41,7 +41,7 @@ static void look_at_model(void) {
 // ---- the same on the device and on the CPU --------------------------------------------------------------------------
 
 // [short_training]
-// The mean loss of one pass over the first `count` pictures, from weights of the same seed.
+// The mean loss of one epoch on the first `count` images, starting from the weights of seed 0.
 static double short_training(const Data *data, int64_t count, FyDevice device) {
   TrainingOptions options = {.epochs = 1, .batch_size = 32, .lr = 1e-3, .accumulate = 1, .schedule = "none"};
   volatile double loss = 0;
@@ -102,7 +102,7 @@ static FyModule *load_weights(const Data *data, FyDevice device, const TrainingO
   for (int i = 0; i < state->count; i++) {
     printf("  %-20s %s\n", state->names[i], fy_shape_string(state->items[i]));
   }
-  FyModule *model = new_fashion_cnn(options->seed + 1); // other weights than those that were trained
+  FyModule *model = new_fashion_cnn(options->seed + 1); // a different seed, and so different weights
   fy_module_to(model, device);
   FyDataLoader *loader = fy_data_loader(fy_subset(data->test, 0, 1000), .batch_size = 250);
   printf("accuracy on 1000 pictures, weights as they come:    %5.2f %%\n",
@@ -117,14 +117,14 @@ static FyModule *load_weights(const Data *data, FyDevice device, const TrainingO
 // ---- predictions ----------------------------------------------------------------------------------------------------
 
 // [predict]
-// What the model takes a picture for, and how sure it is.
+// The class that the model predicts for an image, with its probability.
 static Picture predict(FyModule *model, const Data *data, int64_t index, FyDevice device, bool *right) {
   FyBatch sample = fy_dataset_get(data->test, index);
-  FyTensor *input = fy_to(fy_unsqueeze(sample.data, 0), device);               // (1, 1, 28, 28): a batch of one
-  FyTensor *shares = fy_softmax(fy_select(fy_forward(model, input), 0, 0), 0); // (10), they add up to 1
-  int guess = (int)fy_item_int64(fy_argmax(shares)), label = (int)fy_item_int64(sample.target);
+  FyTensor *input = fy_to(fy_unsqueeze(sample.data, 0), device);              // (1, 1, 28, 28): a batch of one
+  FyTensor *probs = fy_softmax(fy_select(fy_forward(model, input), 0, 0), 0); // (10), their sum is 1
+  int guess = (int)fy_item_int64(fy_argmax(probs)), label = (int)fy_item_int64(sample.target);
   *right = guess == label;
-  return picture_of(sample.data, text("%s, %.0f %% sure", data->class_name(guess), 100 * fy_item(fy_max(shares))),
+  return picture_of(sample.data, text("%s, %.0f %% sure", data->class_name(guess), 100 * fy_item(fy_max(probs))),
                     *right ? "right" : text("wrong: %s", data->class_name(label)));
 }
 
@@ -143,7 +143,7 @@ static void show_predictions(FyModule *model, const Data *data, FyDevice device)
 // [end]
 
 // [mistakes]
-// The first three pictures that the model gets wrong.
+// The first three images that the model classifies wrongly.
 static void show_mistakes(FyModule *model, const Data *data, FyDevice device) {
   Picture pictures[3];
   int found = 0;
@@ -162,7 +162,7 @@ static void show_mistakes(FyModule *model, const Data *data, FyDevice device) {
 // ---- interrupted and resumed ----------------------------------------------------------------------------------------
 
 // [resume]
-// Trains a fresh model and returns its weights, all in one row. With a checkpoint it begins where that one stops.
+// Trains a new model and returns all weights as one vector. If the checkpoint exists, training resumes from it.
 static FyTensor *trained_weights(const Data *data, int epochs, const char *checkpoint, FyDevice device) {
   TrainingOptions options = {
       .epochs = epochs, .batch_size = 64, .lr = 1e-3, .accumulate = 1, .schedule = "step", .resume = checkpoint};
@@ -184,7 +184,7 @@ static void interrupted_and_resumed(const Data *data, FyDevice device) {
   printf("one epoch, and then the program ends:\n");
   trained_weights(data, 1, checkpoint, device);
   printf("started again:\n");
-  FyTensor *resumed = trained_weights(data, 2, checkpoint, device); // nothing is left but the file
+  FyTensor *resumed = trained_weights(data, 2, checkpoint, device); // from the file only
   printf("the weights of both, to the last bit: %s\n", fy_equal(straight, resumed) ? "equal" : "different");
 }
 // [end]
@@ -196,7 +196,7 @@ int main(int argc, char **argv) {
       "--mnist", "learn MNIST's digits (chapters/get_data.sh mnist fetches them)", NULL, &digits, 0, 0};
   Chapter chapter = training_begin_with(argc, argv, "Chapter 9: training a classifier",
                                         "A convolutional network learns Fashion-MNIST.", &options, &own);
-  // A simulated device computes rightly and slowly: it gets a few batches, and the CPU the training.
+  // A simulated device is correct but slow: it gets a few batches, and the CPU does the training.
   FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device;
   if (!options.save) {
     options.save = temporary_file("best.safetensors");

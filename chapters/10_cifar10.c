@@ -1,8 +1,8 @@
 // Chapter 10: CIFAR-10.
 //
-// Colour pictures of ten kinds of things, 50,000 of them: few enough that a network learns them by heart. Augmentation
-// shows it another crop of each picture every time. Two more tools of training: batches put together from parts, and
-// gradients that are clipped. The training loop stands in chapters/training.c, data and
+// Color images of ten classes, 50,000 of them: few enough that a network can memorize them. Augmentation shows the
+// network another crop of each image every time. Two more techniques of training: gradient accumulation, which splits
+// a batch into parts, and gradient clipping. The training loop is in chapters/training.c, data and
 // network in chapters/networks.c.
 //
 // The lesson is docs/10_cifar10.md.
@@ -64,7 +64,7 @@ static void look_at_model(void) {
 // ---- accumulation ---------------------------------------------------------------------------------------------------
 
 // [accumulation]
-// The gradients of `parts` parts of a batch, added up, all in one row; and the most memory that was used on the way.
+// Accumulates the gradients of `parts` parts of a batch. Returns them as one vector, and stores the peak memory.
 static FyTensor *gradients_in_parts(const FyBatch *batch, int parts, FyDevice device, size_t *peak) {
   FyModule *model = fy_module_to(new_cifar_cnn(0), device);
   FyTensorList *parameters = fy_parameters(model);
@@ -78,7 +78,7 @@ static FyTensor *gradients_in_parts(const FyBatch *batch, int parts, FyDevice de
       fy_backward(fy_div_scalar(loss, parts)); // the mean of the means is the mean of all
     }
   }
-  *peak = fy_max_memory_allocated(device) - fy_memory_allocated(device); // beyond the gradients, which stay
+  *peak = fy_max_memory_allocated(device) - fy_memory_allocated(device); // without weights and gradients, which remain
   FyTensor *gradients[16];
   for (int i = 0; i < parameters->count; i++) {
     gradients[i] = fy_reshape(fy_grad(parameters->items[i]), fy_shape(-1));
@@ -116,7 +116,7 @@ static void clipping(const Chapter *chapter, const Data *data) {
     FyTensor *loss = fy_cross_entropy(fy_forward(model, batch.data), batch.target);
     fy_backward(loss);
     FyTensor *norm = fy_clip_grad_norm_(parameters, 0.5);       // PyTorch: clip_grad_norm_(parameters, 0.5)
-    FyTensor *after = fy_clip_grad_norm_(parameters, INFINITY); // changes nothing, only measures
+    FyTensor *after = fy_clip_grad_norm_(parameters, INFINITY); // changes nothing, measures only
     fy_step(optimizer);
     table_row(&table, text("%lld", (long long)batch.index), text("%.4f", fy_item(loss)), text("%.4f", fy_item(norm)),
               text("%.4f", fy_item(after)));
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
   TrainingOptions options = {.batch_size = 128, .lr = 1e-3, .workers = 2, .accumulate = 1, .clip = 5};
   Chapter chapter = training_begin(argc, argv, "Chapter 10: CIFAR-10",
                                    "Augmentation, accumulation, clipping: a network learns colour pictures.", &options);
-  FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device; // a simulated device takes no part in training
+  FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device; // no training on a simulated device
   if (!options.save) {
     options.save = temporary_file("best.safetensors");
   }

@@ -1,4 +1,4 @@
-// Two data sets and a network for each, as they stand in the lessons of chapters 9 and 10.
+// Two datasets and a network for each, for lessons 9 and 10.
 #include "networks.h"
 
 #include "training.h"
@@ -11,13 +11,13 @@ static FyTransform *grey_to_numbers(void) {
   return fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
 }
 
-// MNIST's digits lie in the same files and have the same shape.
+// MNIST uses the same file format and image size.
 Data load_mnist(const char *root) {
   FyDataset *train = fy_mnist_dataset(root, true, grey_to_numbers()); // PyTorch: datasets.MNIST(root, train=True)
   return (Data){train, train, fy_mnist_dataset(root, false, grey_to_numbers()), fy_mnist_class};
 }
 
-// The real pictures where they are, or made-up ones that say so.
+// The real images if they are installed, otherwise synthetic ones, which say so.
 Data load_fashion_mnist(const char *root) {
   if (root || fy_fashion_mnist_available(NULL)) {
     FyDataset *train = fy_fashion_mnist_dataset(root, true, grey_to_numbers());
@@ -42,7 +42,7 @@ static FyTensor *fashion_forward(FyModule *self, FyTensor *x) {
 }
 
 FyModule *new_fashion_cnn(uint64_t seed) {
-  fy_manual_seed(seed); // the weights at first, and all that is drawn at random afterwards
+  fy_manual_seed(seed); // for the initial weights, and for dropout later
   CNN *cnn = fy_module_new(CNN, fashion_forward);
   fy_register_module(cnn, features,
                      fy_nn_sequential(fy_nn_conv2d(1, 32, 3, .padding = 1), fy_nn_relu(), fy_nn_max_pool2d(2),

@@ -1,4 +1,4 @@
-// The training loop, as it stands in the lessons of chapters 9 and 10.
+// The training loop of lessons 9 and 10.
 #include "training.h"
 
 #include <dirent.h>
@@ -11,11 +11,11 @@
 // ---- one step, one epoch --------------------------------------------------------------------------------------------
 
 // [step]
-// Learns from one batch; the optimizer's turn comes after every `accumulate` of them. Returns the loss, 0-dim.
+// Adds the gradients of one batch, and updates the weights after every `accumulate` batches. Returns the loss, 0-dim.
 static FyTensor *training_step(Training *training, const FyBatch *batch) {
   FyTensor *output = fy_forward(training->model, batch->data); // (N, 10)
   FyTensor *loss = fy_cross_entropy(output, batch->target);    // the mean over N
-  fy_backward(fy_div_scalar(loss, training->accumulate));      // adds to what the gradients have already
+  fy_backward(fy_div_scalar(loss, training->accumulate));      // adds to the gradients of earlier batches
   int64_t seen = batch->index + 1;
   if (seen % training->accumulate == 0 || seen == fy_loader_batches(training->train)) {
     if (training->clip > 0) {
@@ -32,15 +32,15 @@ static FyTensor *training_step(Training *training, const FyBatch *batch) {
 double train_epoch(Training *training, const char *label) {
   volatile double mean = 0;
   fy_scope {
-    FyTensor *sum = fy_zeros(FY_SCALAR, .device = training->device); // losses are added up where they are made
+    FyTensor *sum = fy_zeros(FY_SCALAR, .device = training->device); // the losses are summed on the device
     int64_t batches = 0;
     FyProgress bar = fy_progress_begin(label, fy_loader_samples(training->train), "samples");
-    fy_train(training->model);                                            // PyTorch: model.train(): dropout drops
+    fy_train(training->model);                                            // PyTorch: model.train(): dropout is active
     fy_for_prefetched_batches(batch, training->train, training->device) { // for data, target in train_loader:
       fy_add_(sum, training_step(training, &batch));
       batches++;
       fy_progress_add(&bar, batch.size);
-      if (label && fy_progress_due(&bar)) { // asking for the number makes the CPU wait: now and then only
+      if (label && fy_progress_due(&bar)) { // reading the number makes the CPU wait: do it rarely
         fy_progress_show(&bar, "loss %.4f", fy_item(sum) / (double)batches);
       }
     }
@@ -56,7 +56,7 @@ double train_epoch(Training *training, const char *label) {
 // [evaluate]
 Evaluation evaluate(FyModule *model, FyDataLoader *loader, FyDevice device) {
   Evaluation result = {0};
-  fy_eval(model); // PyTorch: model.eval(): dropout lets everything through
+  fy_eval(model); // PyTorch: model.eval(): dropout is inactive
   fy_scope {
     FyTensor *loss = fy_zeros(FY_SCALAR, .device = device);
     FyTensor *correct = fy_zeros(FY_SCALAR, .dtype = FY_INT64, .device = device);
@@ -85,7 +85,7 @@ static FyCheckpoint checkpoint_of(const Training *training) {
                         .seed = training->seed};
 }
 
-// Where to begin: at epoch 0, or where the checkpoint stops.
+// Returns the state to start from: epoch 0, or the checkpoint if there is one.
 static FyCheckpoint resume(Training *training) {
   FyCheckpoint checkpoint = checkpoint_of(training);
   if (!training->resume || !fy_checkpoint_exists(training->resume)) {
@@ -138,7 +138,7 @@ double train(Training *training) {
       fy_checkpoint_save(training->resume, &state);
     }
   }
-  if (training->weights && access(training->weights, F_OK) != 0) { // a resumed run that did not get any better
+  if (training->weights && access(training->weights, F_OK) != 0) { // a resumed run that did not improve
     save_weights(training);
   }
   return state.best;
