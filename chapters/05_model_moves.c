@@ -1,7 +1,7 @@
 // Chapter 5: model moves.
 //
-// A model is a tree of modules that hold tensors. Moving it means moving those tensors, all of them, and then giving it
-// inputs that live where it lives. The last part trains a model on real pictures.
+// A model is a tree of modules that hold tensors. Moving a model means moving all of its tensors. Its inputs must be on
+// the same device. The last part trains a model on real images.
 //
 // The lesson is docs/05_model_moves.md.
 #include "common.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// ---- a model of one's own -------------------------------------------------------------------------------------------
+// ---- define a module ------------------------------------------------------------------------------------------------
 
 // [net]
 // PyTorch: class SimpleNet(nn.Module) with self.fc1, self.relu, self.fc2
@@ -72,12 +72,12 @@ static void cuda_against_to(FyDevice device) {
   } else {
     printf("after .cuda():      %s\n", home_of(model));
   }
-  // .to(device) takes whatever device the program has chosen, so the line is the same on every machine.
+  // .to(device) accepts any device, so the same line works on every machine.
   FyModule *returned = fy_module_to(model, device); // PyTorch: model.to(device)
   printf("after .to(device):  %s\n", home_of(model));
   fy_module_cpu(model); // PyTorch: model.cpu()
   printf("after .cpu():       %s\n", home_of(model));
-  // A module moves itself and returns itself; a tensor's .to returns another tensor. x.to(device) alone does nothing.
+  // A module moves itself and returns itself. A tensor's .to returns a new tensor: do not ignore the result.
   printf("model.to returns the model itself: %s\n", truth(returned == model));
 }
 // [end]
@@ -229,7 +229,7 @@ static void train_on_random_data(FyDevice device) {
   FyTensor *inputs = fy_to(fy_randn(fy_shape(64, 100)), device);       // (64, 100)
   FyTensor *labels = fy_to(fy_randint(0, 10, fy_shape(64)), device);   // (64), classes 0 to 9
   for (int epoch = 0; epoch < 5; epoch++) {
-    fy_scope {                                              // everything made in this step ends with it
+    fy_scope {                                              // frees the tensors of this step at its end
       FyTensor *outputs = fy_forward(model, inputs);        // (64, 10)
       FyTensor *loss = fy_loss(criterion, outputs, labels); // PyTorch: criterion(outputs, labels)
       fy_zero_grad(optimizer);                              // PyTorch: optimizer.zero_grad()
@@ -246,8 +246,8 @@ static void train_on_random_data(FyDevice device) {
 enum { BATCH = 64, PIXELS = 28 * 28 };
 
 // [batch]
-// Pictures `index` of the set as the model wants them: (N, 28, 28) bytes become (N, 784) float32 in [-1, 1] on
-// `device`. They cross as bytes, a quarter of what they are as floats.
+// The images with the numbers `index`: (N, 28, 28) bytes become (N, 784) float32 in [-1, 1] on `device`. They are
+// copied as bytes, so the transfer is a quarter of what float32 would need.
 static FyTensor *pictures(const FyImages *set, FyTensor *index, FyDevice device) {
   FyTensor *bytes = fy_to(fy_index_select(set->images, 0, index), device);
   FyTensor *x = fy_div_scalar(fy_to_dtype(bytes, FY_FLOAT32), 255);
@@ -272,13 +272,13 @@ static void show_progress(int64_t step, int64_t steps, double loss) {
 }
 
 // [epoch]
-// One pass over `steps` batches in random order. Returns the mean loss of the last stretch that was reported.
+// Trains on `steps` batches in random order. Returns the last mean loss that was reported.
 static double train_epoch(FyModule *model, FyOptimizer *optimizer, const FyImages *set, int64_t steps,
                           FyDevice device) {
   int64_t count = fy_size_at(set->labels, 0), report = isatty(STDOUT_FILENO) ? 20 : 200, since = 0;
   double mean_loss = 0;
   FyTensor *order = fy_randperm((double)count);              // PyTorch: shuffle=True
-  FyTensor *running = fy_zeros(FY_SCALAR, .device = device); // the sum of losses stays where the losses are
+  FyTensor *running = fy_zeros(FY_SCALAR, .device = device); // the sum of losses stays on the device
   for (int64_t i = 0; i < steps; i++) {
     fy_scope {
       int64_t end = (i + 1) * BATCH < count ? (i + 1) * BATCH : count;
@@ -292,7 +292,7 @@ static double train_epoch(FyModule *model, FyOptimizer *optimizer, const FyImage
       fy_add_(running, fy_detach(loss));
     }
     since++;
-    if ((i + 1) % report == 0 || i + 1 == steps) { // only now does the CPU wait for the device
+    if ((i + 1) % report == 0 || i + 1 == steps) { // only here does the CPU wait for the device
       mean_loss = fy_item(running) / (double)since;
       show_progress(i + 1, steps, mean_loss);
       fy_zero_(running);
@@ -304,7 +304,7 @@ static double train_epoch(FyModule *model, FyOptimizer *optimizer, const FyImage
 // [end]
 
 // [accuracy]
-// The share of the first `count` pictures that the model names rightly.
+// The fraction of the first `count` images that the model classifies correctly.
 static double accuracy(FyModule *model, const FyImages *set, int64_t count, FyDevice device) {
   int64_t correct = 0, batch = 1000;
   fy_eval(model); // PyTorch: model.eval()
@@ -323,7 +323,7 @@ static double accuracy(FyModule *model, const FyImages *set, int64_t count, FyDe
 // [end]
 
 // [model784]
-// The same seed before each: the same weights and the same order of pictures, on whichever device.
+// The same seed for each device: the same initial weights, and the same order of images.
 static FyModule *fashion_model(FyDevice device) {
   fy_manual_seed(0);
   FyModule *model = fy_nn_sequential(fy_nn_linear(PIXELS, 256), fy_nn_relu(), fy_nn_linear(256, 10));

@@ -1,7 +1,7 @@
 // Chapter 6: several GPUs.
 //
 // A machine may have more than one GPU. A program can pick one of them, or let them share each batch: DataParallel cuts
-// the batch in pieces, gives every GPU a copy of the model and a piece, and puts the results together again.
+// the batch into chunks, gives every GPU a copy of the model and a chunk, and puts the results together again.
 //
 // The lesson is docs/06_several_gpus.md.
 #include "common.h"
@@ -94,16 +94,16 @@ static void taken_apart(const Gpus *gpus) {
   fy_module_to(model, first);
   FyTensor *batch = fy_randn(fy_shape(8, 10), .device = first);
 
-  FyTensor *pieces[MAX_GPUS];
-  int used = fy_scatter(batch, gpus->ids, gpus->count, 0, pieces); // 1. the batch in pieces
+  FyTensor *chunks[MAX_GPUS];
+  int used = fy_scatter(batch, gpus->ids, gpus->count, 0, chunks); // 1. split the batch into chunks
   FyModule *replicas[MAX_GPUS];
-  fy_replicate(model, gpus->ids, used, replicas); // 2. a copy of the model for each piece
+  fy_replicate(model, gpus->ids, used, replicas); // 2. copy the model to each chunk's GPU
   FyTensor *outputs[MAX_GPUS];
-  fy_parallel_apply(replicas, pieces, used, outputs);                       // 3. each copy on its piece, all at once
-  FyTensor *whole = fy_gather((FyTensors){used, outputs}, gpus->ids[0], 0); // 4. the results on the first GPU
+  fy_parallel_apply(replicas, chunks, used, outputs);                       // 3. each replica on its chunk, in parallel
+  FyTensor *whole = fy_gather((FyTensors){used, outputs}, gpus->ids[0], 0); // 4. concatenate on the first GPU
 
   for (int i = 0; i < used; i++) {
-    printf("piece %d: input %s on %s, weights on %s, output %s\n", i, fy_shape_string(pieces[i]), where(pieces[i]),
+    printf("piece %d: input %s on %s, weights on %s, output %s\n", i, fy_shape_string(chunks[i]), where(chunks[i]),
            home_of(replicas[i]), fy_shape_string(outputs[i]));
   }
   printf("gathered: %s on %s, equal to the model's own output: %s\n", fy_shape_string(whole), where(whole),
@@ -195,7 +195,7 @@ static void where_the_gradients_are(const Gpus *gpus, FyDevice device) {
   for (int i = 0; i < parameters->count; i++) {
     printf("%s.grad is on %s\n", parameters->names[i], where(fy_grad(parameters->items[i])));
   }
-  // d(sum of outputs) / d(bias) is 1 for each of the 8 rows, wherever a row was calculated: the pieces' gradients add.
+  // d(sum of outputs) / d(bias) is 1 for each of the 8 rows, wherever it was computed: the chunks' gradients add up.
   printf("bias.grad: ");
   fy_print(fy_grad(fy_list_get(parameters, "bias")));
 }
@@ -251,7 +251,7 @@ static void pictures_through_all(const Gpus *gpus, FyDevice device) {
 // ---- batches that do not divide -------------------------------------------------------------------------------------
 
 // [watcher]
-// Notes how many rows each GPU was given. Every replica runs in a thread of its own, and writes to a place of its own.
+// Notes how many rows each GPU was given. Every replica runs in its own thread and writes to its own array element.
 static int64_t rows_on[MAX_GPUS];
 
 typedef struct Watcher {

@@ -1,8 +1,8 @@
 // Chapter 7: pitfalls.
 //
-// What stops a program that uses a GPU, and what makes it slow: shapes that lie the wrong way in memory, changes in
-// place that gradients cannot bear, tensors and models on different devices, and data that travels far more than it
-// has to.
+// What stops a program that uses a GPU, and what makes it slow: non-contiguous tensors, in-place changes of tensors
+// that autograd has saved, tensors and models on different devices, and more transfers and synchronization than
+// necessary.
 //
 // The lesson is docs/07_pitfalls.md.
 #include "common.h"
@@ -17,7 +17,7 @@ static const char *where(const FyTensor *t) {
 // ---- counting -------------------------------------------------------------------------------------------------------
 
 // [counts]
-// What a piece of code did, besides taking time. Unlike times, counts are the same on a simulated device.
+// What a section of code did, apart from its time. Unlike times, counts are the same on a simulated device.
 typedef struct Work {
   FyDevice device;
   FyCounters before;
@@ -77,7 +77,7 @@ static void many_small_transfers(const Chapter *chapter) {
   int64_t n = size_for(chapter, 128, 1000, 10000);
   FyTensor *large = fy_randn(fy_shape(n, n)); // (n, n) on the CPU
   fy_scope {
-    fy_to(large, device); // memory is reserved, so that neither pays for it
+    fy_to(large, device); // reserves the memory, so that neither version pays for it
   }
   Work work = work_begin(device);
   for (int64_t i = 0; i < n; i++) {
@@ -105,11 +105,11 @@ static void there_and_back(const Chapter *chapter) {
     }
   }
   work_end(&work, text("%lld journeys", (long long)repeats));
-  FyTensor *there = fy_to(tensor, device); // once
+  FyTensor *moved = fy_to(tensor, device); // once
   work = work_begin(device);
   for (int64_t i = 0; i < repeats; i++) {
     fy_scope {
-      fy_mul_scalar(there, 2); // PyTorch: there * 2
+      fy_mul_scalar(moved, 2); // PyTorch: moved * 2
     }
   }
   work_end(&work, text("%lld multiplications there", (long long)repeats));
@@ -119,19 +119,19 @@ static void there_and_back(const Chapter *chapter) {
 // ---- waiting in a loop ----------------------------------------------------------------------------------------------
 
 // [item]
-// Asks for each result at once: every turn of the loop waits until the device has finished.
-static void sums_with_item(FyTensor *a, FyTensor *b, int64_t turns, float *results) {
-  for (int64_t i = 0; i < turns; i++) {
+// Asks for each result immediately: every iteration waits until the device has finished.
+static void sums_with_item(FyTensor *a, FyTensor *b, int64_t count, float *results) {
+  for (int64_t i = 0; i < count; i++) {
     fy_scope {
       results[i] = (float)fy_item(fy_sum(fy_mul(a, b))); // PyTorch: (a * b).sum().cpu().numpy()
     }
   }
 }
 
-// Leaves the results where they are and fetches them together.
-static void sums_that_stay(FyTensor *a, FyTensor *b, int64_t turns, float *results) {
-  FyTensor *sums = fy_zeros(fy_shape(turns), .device = fy_device_of(a)); // torch.zeros(turns, device=a.device)
-  for (int64_t i = 0; i < turns; i++) {
+// Leaves the results on the device and copies them to the host together.
+static void sums_that_stay(FyTensor *a, FyTensor *b, int64_t count, float *results) {
+  FyTensor *sums = fy_zeros(fy_shape(count), .device = fy_device_of(a)); // torch.zeros(count, device=a.device)
+  for (int64_t i = 0; i < count; i++) {
     fy_scope {
       fy_copy_(fy_select(sums, 0, i), fy_sum(fy_mul(a, b))); // PyTorch: sums[i] = (a * b).sum()
     }
@@ -162,7 +162,7 @@ static void waiting_in_a_loop(const Chapter *chapter) {
 // ---- one sample at a time -------------------------------------------------------------------------------------------
 
 // [samples]
-// Each sample alone: (1, 100) there, (1, 10) back.
+// One sample at a time: (1, 100) to the device, (1, 10) back.
 static FyTensor *sample_by_sample(FyModule *model, FyTensor *data, FyDevice device) {
   FyTensor *results = fy_empty(fy_shape(fy_size_at(data, 0), 10));
   for (int64_t i = 0; i < fy_size_at(data, 0); i++) {
@@ -347,7 +347,7 @@ static void a_batch_in_parts(FyDevice device) {
   FyTensor *weight = fy_parameters(model)->items[0];
   FyTensor *x = fy_randn(fy_shape(64, 10), .device = device);
   FyTensor *y = fy_randint(0, 3, fy_shape(64), .device = device);
-  fy_backward(fy_cross_entropy(fy_forward(model, x), y)); // all 64 at once
+  fy_backward(fy_cross_entropy(fy_forward(model, x), y)); // all 64 together
   FyTensor *whole = fy_clone(fy_grad(weight));
   fy_module_zero_grad(model);
   for (int part = 0; part < 4; part++) { // 16 at a time
@@ -378,7 +378,7 @@ static void read_too_early(const Chapter *chapter) {
   volatile float *last = (volatile float *)fy_numpy(host) + n * n - 1;
   fy_synchronize(device);
   fy_copy_async_(host, fy_matmul(a, a)); // PyTorch: host.copy_(a @ a, non_blocking=True)
-  float early = *last;                   // nobody has waited
+  float early = *last;                   // not synchronized yet
   fy_synchronize(device);
   float late = *last;
   printf("the last element at once: %g; after torch.cuda.synchronize(): %g\n", early, late);

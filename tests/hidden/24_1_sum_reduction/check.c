@@ -28,15 +28,15 @@ static const Mistake BLOCK_ORDER = {"dependence on the block order",
 static const Mistake SINGLE_BLOCK = {"single block",
                                      "A block runs on one multiprocessor, and the others are idle. Spread the elements "
                                      "over many blocks, and then add the blocks' sums.",
-                                     LESSON "#seven-steps"};
+                                     LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake SERIAL = {"serial kernel",
                                "One thread adds up most of the elements. Let the threads of many blocks add in "
                                "parallel.",
-                               LESSON "#seven-steps"};
+                               LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "A thread reads a sum that another one writes in the same or in the previous step. "
                                    "Put a __syncthreads() after the loads and after each step.",
-                                   LESSON "#seven-steps"};
+                                   LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Every thread of the block must reach a barrier, and every lane of its mask a "
                                   "shuffle. Threads past the end reach them as well, with a 0.",
@@ -44,19 +44,19 @@ static const Mistake DIVERGENT = {"divergent barrier",
 static const Mistake BEYOND = {"missing bounds check",
                                "The last block has more threads than elements. Threads past the end must not read x; "
                                "they add a 0.",
-                               LESSON "#seven-steps"};
+                               LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake STALE = {"uninitialized shared memory",
                               "Some elements of the shared array were read before they were written. Threads without "
                               "an element write a 0.",
-                              LESSON "#seven-steps"};
+                              LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake FIRST_BLOCK = {"only one block's sum",
                                     "Each block has a sum, and only one of them arrived. Add the sums of all blocks.",
-                                    LESSON "#seven-steps"};
+                                    LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake FIRST_WARPS = {
     "only one warp's sum",
     "A shuffle reaches the 32 lanes of its warp only. Add the sums of the warps through "
     "shared memory.",
-    LESSON "#shuffles"};
+    LESSON "#warp-shuffles"};
 static const Mistake NOT_ZEROED = {
     "sum not zeroed", "Before the call *sum holds any value. Zero it on the device before blocks add to it.",
     LESSON "#atomics"};
@@ -77,7 +77,7 @@ static const Mistake ON_HOST = {"finished on the host",
                                 LESSON "#one-launch-or-two"};
 static const Mistake EMPTY_GRID = {
     "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing, and write the sum 0.",
-    LESSON "#seven-steps"};
+    LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake NOT_RESET = {"counter not reset",
                                   "A __device__ counter keeps its value from call to call. Let the last block set it "
                                   "back to 0, or the host before each launch.",
@@ -89,7 +89,7 @@ static const Mistake MISALIGNED = {"misaligned vector access",
 static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
                                      "An index is outside of the shared array. Compare its size with the number of "
                                      "threads of a block.",
-                                     LESSON "#seven-steps"};
+                                     LESSON "#tree-reduction-in-seven-steps"};
 
 enum { FOLLOWING = 1024 }; // elements past the end of x
 
@@ -324,7 +324,7 @@ EXERCISE = {
     .level = LEVEL_MEDIUM,
     .minutes = 35,
     .essential = true,
-    .lesson = LESSON "#seven-steps",
+    .lesson = LESSON "#tree-reduction-in-seven-steps",
     .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}},
               {"at most n / 64 + 64 atomic operations on global memory", {&PER_THREAD}}},
     .hints =

@@ -14,7 +14,7 @@ static const Mistake WRONG_TIE = {
     "tie broken wrongly",
     "The maximum is right, its column is not the first. Of two equal values the one in the "
     "lower column wins, both within a lane and between lanes.",
-    LESSON "#shuffles"};
+    LESSON "#warp-shuffles"};
 static const Mistake ZERO = {
     "maximum initialized with 0",
     "All values of a row may be below 0. Begin with -INFINITY, also in lanes without an element.", LESSON "#masks"};
@@ -25,29 +25,29 @@ static const Mistake SMALLEST = {"wrong initial maximum",
 static const Mistake FIRST_LANES = {
     "missing loop over the columns",
     "Each lane took one element. A row may be longer than a warp: let each lane loop in steps of 32.",
-    LESSON "#shuffles"};
+    LESSON "#warp-shuffles"};
 static const Mistake ONE_LANE = {
     "missing warp reduction",
-    "Lane 0 wrote the maximum of its own columns. Combine the maxima of all lanes by shuffles.", LESSON "#shuffles"};
+    "Lane 0 wrote the maximum of its own columns. Combine the maxima of all lanes by shuffles.", LESSON "#warp-shuffles"};
 static const Mistake UNCOALESCED = {
     "uncoalesced access",
     "The lanes of a request read elements that are far apart. Let the lanes of a warp share a row, and neighboring "
     "lanes read neighboring columns.",
-    LESSON "#shuffles"};
+    LESSON "#warp-shuffles"};
 static const Mistake FLAT_INDEX = {"flat index instead of column",
                                    "at[r] is a column, from 0 to columns - 1. Do not add r * columns.",
-                                   LESSON "#shuffles"};
+                                   LESSON "#warp-shuffles"};
 static const Mistake TOO_SMALL = {
     "grid too small",
     "The last rows have no warp. Round the number of blocks up, and if you limit it, loop over the rows.",
-    LESSON "#shuffles"};
+    LESSON "#warp-shuffles"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "Compare the row with rows and the column with columns before you read or write. The "
                                 "last block may have more warps "
                                 "than there are rows left, and a row may be shorter than a warp.",
                                 LESSON "#masks"};
 static const Mistake EMPTY_GRID = {
-    "empty grid", "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#shuffles"};
+    "empty grid", "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#warp-shuffles"};
 static const Mistake ATOMICS = {"atomic operations",
                                 "If one warp has the whole row, no other thread writes its result.", LESSON "#atomics"};
 static const Mistake SEVERAL = {"several launches", "One launch is enough for all rows and both results.",
@@ -59,15 +59,15 @@ static const Mistake LANES_MISSING = {"shuffle with missing lanes",
 static const Mistake ZEROS_DIFFER = {"sign of zero compared",
                                      "-0 and 0 are equal, although their bits are not. Of the two the one in the lower "
                                      "column wins.",
-                                     LESSON "#shuffles"};
+                                     LESSON "#warp-shuffles"};
 static const Mistake AGAIN = {"elements loaded again",
                               "Elements of x are loaded three times or more. Give each row to one warp, which reads it "
                               "once or twice.",
-                              LESSON "#shuffles"};
+                              LESSON "#warp-shuffles"};
 static const Mistake NEAR_EQUAL = {"comparison with a tolerance",
                                    "Two values may differ by less than 1e-12, and one of them is larger. Compare them "
                                    "with > and ==.",
-                                   LESSON "#shuffles"};
+                                   LESSON "#warp-shuffles"};
 
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   Array *x = draw_steps(c, shape(rows, columns), low, high, 0.5); // equal ones among them
@@ -325,7 +325,7 @@ EXERCISE = {
     .chapter = 24,
     .level = LEVEL_MEDIUM,
     .minutes = 45,
-    .lesson = LESSON "#shuffles",
+    .lesson = LESSON "#warp-shuffles",
     .stars = {{"one launch, and no atomic operation on global memory", {&SEVERAL, &ATOMICS}},
               {"at most 2.2 x the sectors of x are loaded in all", {&AGAIN}}},
     .hints =

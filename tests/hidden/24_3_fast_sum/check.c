@@ -10,7 +10,7 @@
 static const Mistake NOT_FASTER = {"no speedup",
                                    "./ferry inspect --gpu v100 shows what limits the kernel: instructions with few "
                                    "active lanes, barriers, or memory. Begin with the largest of the times.",
-                                   LESSON "#seven-steps"};
+                                   LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake ATOMICS = {"too many atomic operations",
                                 "Atomic additions to one address are done one after another. Let each block add up its "
                                 "elements first, and add once.",
@@ -18,7 +18,7 @@ static const Mistake ATOMICS = {"too many atomic operations",
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "A thread reads a sum that another one has not written yet. Put a __syncthreads() "
                                    "between the steps, or use shuffles within a warp.",
-                                   LESSON "#seven-steps"};
+                                   LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake BETWEEN_BLOCKS = {
     "data race between blocks",
     "Two blocks access the same element, and nothing orders them. Use atomicAdd, or a "
@@ -28,10 +28,10 @@ static const Mistake REST = {
     "remainder not added",
     "n need not be a multiple of 4, or of the elements that a block adds. Add the remainder as "
     "well.",
-    LESSON "#seven-steps"};
+    LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake HARD_CODED = {"hard-coded size",
                                    "Elements past the scored size were not added. Let the loop go on to n.",
-                                   LESSON "#7-many-elements-for-each-thread"};
+                                   LESSON "#7-thread-coarsening"};
 static const Mistake LEFT_OUT = {
     "elements left out", "Less than a quarter of the sum arrived. Add all elements, and the sums of all blocks.",
     LESSON "#one-launch-or-two"};
@@ -39,7 +39,7 @@ static const Mistake ONE_SIZE = {
     "slow at other sizes",
     "Make it fast at all sizes near the scored one: let the same loop handle any n, and the "
     "remainder separately.",
-    LESSON "#seven-steps"};
+    LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake OVERFLOW = {"scratch buffer overflow",
                                  "scratch has 1024 elements. With a grid-stride loop 1024 blocks are enough for any n.",
                                  LESSON "#one-launch-or-two"};
@@ -158,7 +158,7 @@ EXERCISE = {
     .chapter = 24,
     .level = LEVEL_HARD,
     .minutes = 60,
-    .lesson = LESSON "#seven-steps",
+    .lesson = LESSON "#tree-reduction-in-seven-steps",
     .open = true,
     .hints =
         {"Which lanes add in each step? Let contiguous threads be active: sequential addressing instead of t % (2 * "

@@ -4,7 +4,7 @@
 #include "exercise.h"
 #include <string.h>
 
-#define LESSON "docs/25_scan.md#a-histogram"
+#define LESSON "docs/25_scan.md#histogram"
 
 static const Mistake NOT_ATOMIC = {"non-atomic update",
                                    "counts[b]++ reads, adds and writes. Two threads that do so at the same time count "

@@ -7,41 +7,41 @@
 
 static const Mistake EXCLUSIVE = {"exclusive scan",
                                   "out[i] is the sum of the elements before x[i]. An inclusive scan adds x[i] as well.",
-                                  LESSON "#a-scan-within-a-block"};
+                                  LESSON "#scan-within-a-block"};
 static const Mistake CHUNKS = {"chunk offsets missing",
                                "Every block starts again at 0. Add the sum of all earlier chunks to each element.",
-                               LESSON "#over-blocks"};
+                               LESSON "#scan-over-several-blocks"};
 static const Mistake NEIGHBOR = {"only the previous chunk's total added",
                                  "A chunk's offset is the sum of all earlier chunks, not of one. Scan the totals.",
-                                 LESSON "#over-blocks"};
+                                 LESSON "#scan-over-several-blocks"};
 static const Mistake OWN = {"own chunk total in the offset",
                             "The offset of a chunk does not contain its own total. An inclusive scan of the totals has "
                             "the offset one position earlier.",
-                            LESSON "#over-blocks"};
+                            LESSON "#scan-over-several-blocks"};
 static const Mistake WARPS = {"warp offsets missing",
                               "A shuffle reaches the 32 lanes of its warp only. Add the totals of the earlier warps, "
                               "through shared memory.",
-                              LESSON "#warps"};
+                              LESSON "#warp-level-scan-with-shuffles"};
 static const Mistake NO_BARRIER = {"missing barrier between read and write",
                                    "In a step, one thread reads an element that another thread overwrites. Use two "
                                    "buffers alternately, or a barrier between the reads and the writes.",
-                                   LESSON "#a-scan-within-a-block"};
+                                   LESSON "#scan-within-a-block"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Threads past the end returned before a barrier or a shuffle. All threads of the "
                                   "block must reach it; those past the end bring a 0.",
-                                  LESSON "#a-scan-within-a-block"};
+                                  LESSON "#scan-within-a-block"};
 static const Mistake MANY_CHUNKS = {"more chunks than threads",
                                     "There may be more chunk totals than one block has threads. The scan of the totals "
                                     "needs a loop that carries the sum of the rounds before.",
-                                    LESSON "#over-blocks"};
+                                    LESSON "#scan-over-several-blocks"};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "n / threads rounds down, so the last elements have no thread. Round up: (n + "
                                      "threads - 1) / threads.",
-                                     LESSON "#over-blocks"};
+                                     LESSON "#scan-over-several-blocks"};
 static const Mistake BEYOND = {"missing bounds check",
                                "The last block has more threads than elements. Threads past the end must not read x; "
                                "they bring a 0 and write nothing.",
-                               LESSON "#over-blocks"};
+                               LESSON "#scan-over-several-blocks"};
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Each thread accesses elements that are next to each other, one by one, so the "
                                     "lanes of a request are sectors apart. Let neighboring threads access neighboring "
@@ -50,17 +50,17 @@ static const Mistake UNCOALESCED = {"uncoalesced access",
 static const Mistake SERIAL = {"serial kernel",
                                "One thread does the work of a kernel, and the other lanes of its warp are idle. Scan "
                                "the totals with the threads of one block.",
-                               LESSON "#a-scan-within-a-block"};
+                               LESSON "#scan-within-a-block"};
 static const Mistake EMPTY_GRID = {
-    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#over-blocks"};
+    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#scan-over-several-blocks"};
 static const Mistake WAITED = {"host synchronization",
                                "The host waited for the device between the kernels. The totals can stay on the device: "
                                "kernels of one stream run in order.",
-                               LESSON "#over-blocks"};
+                               LESSON "#scan-over-several-blocks"};
 static const Mistake LAUNCHES = {"too many launches",
                                  "One launch per step reads and writes the whole array each time. Three launches are "
                                  "enough: chunks, totals, offsets.",
-                                 LESSON "#over-blocks"};
+                                 LESSON "#scan-over-several-blocks"};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_INT32, shape(n), -1000, 9000), (Give){.device = "cuda:0"});
@@ -189,7 +189,7 @@ EXERCISE = {
     .level = LEVEL_MEDIUM,
     .minutes = 45,
     .essential = true,
-    .lesson = LESSON "#over-blocks",
+    .lesson = LESSON "#scan-over-several-blocks",
     .stars = {{"coalesced: at most 1.5 x the ideal sectors per request", {&UNCOALESCED}},
               {"no serial kernel: at least 20 % active lanes in each", {&SERIAL}}},
     .hints = {"Within a block, a step is: sums[!now][t] = sums[now][t] + (t >= stride ? sums[now][t - stride] : 0); "

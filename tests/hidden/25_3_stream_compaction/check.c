@@ -10,62 +10,62 @@
 static const Mistake ORDER = {"order not preserved",
                               "The right elements are in out, in another order. An atomic counter numbers them in the "
                               "order in which threads run. Compute each position with a scan.",
-                              LESSON "#compaction"};
+                              LESSON "#stream-compaction"};
 static const Mistake COMPARISON = {"wrong comparison",
                                    "Keep x[i] only if x[i] > bound: what equals the bound is not kept. -0 and 0 are "
                                    "equal.",
-                                   LESSON "#compaction"};
+                                   LESSON "#stream-compaction"};
 static const Mistake NAN_KEPT = {"NaN kept",
                                  "x > bound is false for a NaN, and so is x <= bound. Write x > bound, not "
                                  "!(x <= bound).",
-                                 LESSON "#compaction"};
+                                 LESSON "#stream-compaction"};
 static const Mistake HOLES = {"elements not compacted",
                               "Each kept element is at the index that it had in x. Write it to the number of elements "
                               "that are kept before it.",
-                              LESSON "#compaction"};
+                              LESSON "#stream-compaction"};
 static const Mistake OFFSETS = {"chunk offsets missing",
                                 "Every block writes to the beginning of out. Add the number of elements that all "
                                 "earlier blocks keep.",
-                                LESSON "#over-blocks"};
+                                LESSON "#scan-over-several-blocks"};
 static const Mistake INCLUSIVE = {"inclusive instead of exclusive scan",
                                   "out[0] is unwritten, and everything is one element too far. An inclusive scan "
                                   "counts the element itself: subtract 1.",
-                                  LESSON "#compaction"};
+                                  LESSON "#stream-compaction"};
 static const Mistake COUNT = {"count not written", "Write the number of kept elements to *count, also for n = 0.",
-                              LESSON "#compaction"};
+                              LESSON "#stream-compaction"};
 static const Mistake PAST_COUNT = {"elements written past the count", "Do not write out from index *count on.",
-                                   LESSON "#compaction"};
+                                   LESSON "#stream-compaction"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "The last block has more threads than elements. Compare i with n before you read x[i]; "
                                 "threads past the end bring the flag 0.",
-                                LESSON "#over-blocks"};
+                                LESSON "#scan-over-several-blocks"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Threads of a block read shared memory that others write. Put a __syncthreads() "
                                    "between the two.",
-                                   LESSON "#a-scan-within-a-block"};
+                                   LESSON "#scan-within-a-block"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Some threads returned before a barrier or a shuffle, or skipped it in a branch. All "
                                   "threads must reach it, also those past the end and those that keep nothing.",
-                                  LESSON "#a-scan-within-a-block"};
+                                  LESSON "#scan-within-a-block"};
 static const Mistake SERIAL = {
     "serial kernel",
     "Most of the work is done by one lane of a warp. Let neighboring threads have neighboring "
     "elements.",
-    LESSON "#compaction"};
+    LESSON "#stream-compaction"};
 static const Mistake SINGLE_BLOCK = {"single block",
                                      "A block runs on one multiprocessor, and the others are idle. Spread the elements "
                                      "over many blocks.",
-                                     LESSON "#compaction"};
+                                     LESSON "#stream-compaction"};
 static const Mistake MANY_CHUNKS = {
     "more chunks than threads",
     "*count has the sum of the first chunks only. There may be more chunks than threads "
     "in the scan of their counts: it needs a loop.",
-    LESSON "#over-blocks"};
+    LESSON "#scan-over-several-blocks"};
 static const Mistake EMPTY_GRID = {
     "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing that has no block.",
-    LESSON "#over-blocks"};
+    LESSON "#scan-over-several-blocks"};
 static const Mistake LAUNCHES = {
-    "too many launches", "Three launches are enough: count per block, scan the counts, write.", LESSON "#compaction"};
+    "too many launches", "Three launches are enough: count per block, scan the counts, write.", LESSON "#stream-compaction"};
 
 static void ask(Case *c, int64_t n, double bound) {
   Array *x = draw_steps(c, shape(n), -9, 9, 0.25);
@@ -308,7 +308,7 @@ EXERCISE = {
     .chapter = 25,
     .level = LEVEL_HARD,
     .minutes = 60,
-    .lesson = LESSON "#compaction",
+    .lesson = LESSON "#stream-compaction",
     .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}}},
     .hints =
         {"The index of a kept element in out is the number of elements kept before it: an exclusive scan of flags. "

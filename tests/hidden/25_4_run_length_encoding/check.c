@@ -7,64 +7,64 @@
 static const Mistake CUT = {"run cut at a block boundary",
                             "The first element of each block was taken for a head. It is one only if it differs from "
                             "the element before it, which belongs to another block.",
-                            LESSON "#runs"};
+                            LESSON "#run-length-encoding"};
 static const Mistake EDGE_HEADS = {"missing heads at warp boundaries",
                                    "A run that begins with the first lane of a warp was added to the run before it. A "
                                    "shuffle does not reach another warp: read x[i - 1] there.",
-                                   LESSON "#runs"};
+                                   LESSON "#run-length-encoding"};
 static const Mistake MANY_CHUNKS = {"more chunks than threads",
                                     "There may be more counts of chunks than one block has threads. Their scan needs a "
                                     "loop that carries the sum of the rounds before.",
-                                    LESSON "#over-blocks"};
+                                    LESSON "#scan-over-several-blocks"};
 static const Mistake LAST = {"wrong length of the last run", "The last run has no next one: it ends at n.",
-                             LESSON "#runs"};
-static const Mistake FIRST = {"missing first run", "Element 0 is a head, whatever its value is.", LESSON "#runs"};
+                             LESSON "#run-length-encoding"};
+static const Mistake FIRST = {"missing first run", "Element 0 is a head, whatever its value is.", LESSON "#run-length-encoding"};
 static const Mistake ENDS = {"index instead of length",
                              "lengths holds indices of x. Subtract the index of a run's head from that of the next "
                              "head.",
-                             LESSON "#runs"};
+                             LESSON "#run-length-encoding"};
 static const Mistake TAILS = {"value of the wrong run",
                               "values holds the element before or after each run. A run's value is that of its head.",
-                              LESSON "#runs"};
+                              LESSON "#run-length-encoding"};
 static const Mistake ORDER = {"order not preserved",
                               "The right runs are there, in another order. An atomic counter numbers them in the order "
                               "in which threads run. Compute each position with a scan.",
-                              LESSON "#compaction"};
+                              LESSON "#stream-compaction"};
 static const Mistake COUNT = {"count not written", "Write the number of runs to *count, also for n = 0.",
-                              LESSON "#runs"};
+                              LESSON "#run-length-encoding"};
 static const Mistake PAST_COUNT = {"elements written past the count",
                                    "Do not write values and lengths from index *count on: threads without a run write "
                                    "nothing.",
-                                   LESSON "#runs"};
+                                   LESSON "#run-length-encoding"};
 static const Mistake OUTSIDE = {
     "out-of-bounds access",
     "A thread reads before the first element or past the last. Compare i with 0 and n before "
     "you read x[i] and x[i - 1].",
-    LESSON "#runs"};
+    LESSON "#run-length-encoding"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Threads of a block read shared memory that others write. Put a __syncthreads() "
                                    "between the two.",
-                                   LESSON "#a-scan-within-a-block"};
+                                   LESSON "#scan-within-a-block"};
 static const Mistake SERIAL = {
     "serial kernel",
     "Most of the work is done by one lane of a warp. Let neighboring threads have neighboring "
     "elements.",
-    LESSON "#runs"};
+    LESSON "#run-length-encoding"};
 static const Mistake SINGLE_BLOCK = {"single block",
                                      "A block runs on one multiprocessor, and the others are idle. Spread the elements "
                                      "over many blocks.",
-                                     LESSON "#runs"};
+                                     LESSON "#run-length-encoding"};
 static const Mistake EMPTY_GRID = {
     "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing that has no block.",
-    LESSON "#over-blocks"};
+    LESSON "#scan-over-several-blocks"};
 static const Mistake ON_HOST = {"copy to the host",
                                 "The number of runs was copied to the host, and the host had to wait. Launch enough "
                                 "threads for n runs, and let them read *count on the device.",
-                                LESSON "#runs"};
+                                LESSON "#run-length-encoding"};
 static const Mistake WAITED = {"host synchronization",
                                "The host waited for the device. Kernels of one stream run in order: launch them all "
                                "without waiting.",
-                               LESSON "#runs"};
+                               LESSON "#run-length-encoding"};
 
 // Runs of 1 to `longest`; two neighbouring runs always differ.
 static void ask(Case *c, int64_t n, int64_t longest) {
@@ -315,7 +315,7 @@ EXERCISE = {
     .chapter = 25,
     .level = LEVEL_HARD,
     .minutes = 60,
-    .lesson = LESSON "#runs",
+    .lesson = LESSON "#run-length-encoding",
     .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}}},
     .hints =
         {"Call the first element of a run its head: element i is a head if i is 0 or x[i] != x[i - 1]. The first "

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define LESSON "docs/26_the_matrix_product.md"
-#define TILES LESSON "#tiles-in-shared-memory"
+#define TILES LESSON "#tiling-in-shared-memory"
 
 static const Mistake READ_TOO_OFTEN = {"redundant global loads",
                                        "Threads of a block load the same elements from global memory again and again. "
@@ -46,7 +46,7 @@ static const Mistake WRAPPED = {"missing column check",
                                 TILES};
 static const Mistake TRANSPOSED = {"transposed operand",
                                    "b is read as if it were stored transposed. b[i][j] is b[i * n + j].",
-                                   LESSON "#a-thread-for-each-element"};
+                                   LESSON "#naive-kernel-one-thread-per-element"};
 static const Mistake INTEGER_SUM = {"integer accumulator",
                                     "An int holds the sum, so each addition drops the fraction. Use a float.", TILES};
 static const Mistake BLOCKS_RACE = {"data race between blocks",

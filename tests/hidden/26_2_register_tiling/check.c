@@ -4,8 +4,8 @@
 #include "exercise.h"
 
 #define LESSON "docs/26_the_matrix_product.md"
-#define REGISTERS LESSON "#registers-8-elements-then-64"
-#define TILES LESSON "#tiles-in-shared-memory"
+#define REGISTERS LESSON "#register-blocking"
+#define TILES LESSON "#tiling-in-shared-memory"
 
 static const Mistake SHARED_OFTEN = {"too many shared-memory loads",
                                      "A word from shared memory serves too few multiply-adds. Let a thread compute 8 x "

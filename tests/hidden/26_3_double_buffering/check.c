@@ -4,7 +4,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define BUFFERS "docs/26_the_matrix_product.md#two-pairs-of-tiles"
+#define BUFFERS "docs/26_the_matrix_product.md#double-buffering"
 
 static const Mistake NO_PREFETCH = {"missing prefetch",
                                     "When a step's elements are loaded, the block has nothing to compute meanwhile. "

@@ -9,29 +9,29 @@
 static const Mistake NOT_FASTER = {"no speedup",
                                    "./ferry inspect --gpu gtx1650 shows what limits the kernel. Count the loads for "
                                    "each multiply-add, and from which memory they come.",
-                                   LESSON "#what-the-steps-are-worth"};
+                                   LESSON "#what-each-step-gains"};
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring lanes load elements of different rows, a sector for each. Let "
                                     "threadIdx.x select the column.",
-                                    LESSON "#a-thread-for-each-element"};
+                                    LESSON "#naive-kernel-one-thread-per-element"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Each step needs two barriers: one after the tiles are written, and one before the "
                                    "next step overwrites them.",
-                                   LESSON "#tiles-in-shared-memory"};
+                                   LESSON "#tiling-in-shared-memory"};
 static const Mistake LAST_TILE = {"number of tiles rounded down",
                                   "k need not be a multiple of the step, so the last products are missing. Round the "
                                   "number of steps up, and pad the tiles with zeros.",
-                                  LESSON "#tiles-in-shared-memory"};
+                                  LESSON "#tiling-in-shared-memory"};
 static const Mistake EDGES = {"partial edge tiles",
                               "m and n need not be multiples of the tile. Round the grid up, and check the bounds.",
-                              LESSON "#tiles-in-shared-memory"};
+                              LESSON "#tiling-in-shared-memory"};
 static const Mistake TRANSPOSED = {"transposed operand",
                                    "b is read as if it were stored transposed. Element (p, j) of b is b[p * n + j].",
-                                   LESSON "#a-thread-for-each-element"};
+                                   LESSON "#naive-kernel-one-thread-per-element"};
 static const Mistake ONE_SIZE = {"slow at other sizes",
                                  "Near the scored size your kernels are slower than the original. Use them for partial "
                                  "tiles as well.",
-                                 LESSON "#what-the-steps-are-worth"};
+                                 LESSON "#what-each-step-gains"};
 
 enum { ROWS = 256, COLUMNS = 896, INNER = 128 };
 static const Scored SCORED = {.gpu = "gtx1650",
@@ -165,7 +165,7 @@ EXERCISE = {
     .chapter = 26,
     .level = LEVEL_HARD,
     .minutes = 90,
-    .lesson = LESSON "#what-the-steps-are-worth",
+    .lesson = LESSON "#what-each-step-gains",
     .open = true,
     .hints =
         {"The kernel loads two words for each multiply-add. Which other threads load the same words?",

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #define LESSON "docs/27_streams.md"
-#define PIPELINE LESSON "#a-pipeline-in-chunks"
-#define NO_OVERLAP LESSON "#when-it-does-not-overlap"
+#define PIPELINE LESSON "#overlapping-copies-and-kernels"
+#define NO_OVERLAP LESSON "#why-copies-and-kernels-fail-to-overlap"
 
 static const Mistake ONE_CHUNK = {"no chunks",
                                   "The whole array crosses in one copy, so nothing can overlap with it. Give each "
@@ -23,7 +23,7 @@ static const Mistake DEFAULT_STREAM = {"kernel in the default stream",
 static const Mistake UNORDERED = {"missing dependency between streams",
                                   "A kernel or a copy out is in another stream than the work that it needs, and does "
                                   "not wait for that. Put both into the same stream, or an event between them.",
-                                  LESSON "#queues"};
+                                  LESSON "#streams-and-events"};
 static const Mistake WAITS = {"host synchronization after each chunk",
                               "The host waits for a chunk before it queues the next one, so only one chunk is in "
                               "flight. Queue all chunks first, and wait after the loop.",
@@ -38,7 +38,7 @@ static const Mistake WAITS_FOR_ALL = {"needless dependency between chunks",
 static const Mistake UNFINISHED = {"missing synchronization before return",
                                    "The function returns while work is still running. Wait for every stream that you "
                                    "used, after its last operation.",
-                                   LESSON "#queues"};
+                                   LESSON "#streams-and-events"};
 static const Mistake REMAINDER = {"chunk size rounded down",
                                   "n / count rounds down, so the last elements belong to no chunk. Round up, and make "
                                   "the last chunk shorter.",

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define GRAPHS "docs/27_streams.md#graphs"
+#define GRAPHS "docs/27_streams.md#cuda-graphs"
 
 static const Mistake NO_GRAPH = {"no graph",
                                  "The host launches each kernel by a call of its own. Capture the step as a graph, and "
@@ -57,7 +57,7 @@ static const Mistake UNFINISHED = {
     "missing synchronization before return",
     "The function returns while its steps are still queued. Wait for the stream that you "
     "launched the graph in.",
-    "docs/27_streams.md#queues"};
+    "docs/27_streams.md#streams-and-events"};
 static const Mistake PART_OUTSIDE = {"kernel launched outside of the graph",
                                      "The graph has fewer than three kernels. Capture all kernels of a step.", GRAPHS};
 

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/29_debugging_kernels.md#beyond-the-end"
+#define LESSON "docs/29_debugging_kernels.md#out-of-bounds-access"
 
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "x[i - 1] of the first element, x[i + 1] of the last one, and the elements of threads "

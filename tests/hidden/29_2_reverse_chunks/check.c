@@ -2,7 +2,7 @@
 // Exercise 29.2, find the bug: a loop over chunks whose later iterations have no barriers.
 #include "exercise.h"
 
-#define LESSON "docs/29_debugging_kernels.md#a-barrier-that-is-missing"
+#define LESSON "docs/29_debugging_kernels.md#missing-barrier-data-race"
 
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Two threads access the same element of shared memory, and no barrier orders them. "
@@ -12,7 +12,7 @@ static const Mistake NO_BARRIER = {"missing barrier",
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Some threads of the block skip the barrier. Every thread must reach it, in each "
                                   "iteration.",
-                                  "docs/29_debugging_kernels.md#a-barrier-that-not-all-reach"};
+                                  "docs/29_debugging_kernels.md#divergent-barrier"};
 static const Mistake NOT_REVERSED = {"chunk not reversed", "Element t of a chunk goes to index 255 - t of this chunk.",
                                      LESSON};
 static const Mistake LEFT_OUT = {

@@ -2,7 +2,7 @@
 // Exercise 29.3, find the bug: uninitialized counters, updates that are not atomic, and missing barriers.
 #include "exercise.h"
 
-#define LESSON "docs/29_debugging_kernels.md#shared-memory-that-nobody-has-set"
+#define LESSON "docs/29_debugging_kernels.md#uninitialized-shared-memory"
 
 static const Mistake UNSET = {"uninitialized shared memory",
                               "Shared memory holds any values when a block begins. Set all counters to 0, and put a "
@@ -11,14 +11,14 @@ static const Mistake UNSET = {"uninitialized shared memory",
 static const Mistake NOT_ATOMIC = {"non-atomic update",
                                    "own[b]++ reads, adds and writes. Two threads that do so at the same time count "
                                    "once. Use atomicAdd.",
-                                   "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
+                                   "docs/29_debugging_kernels.md#missing-barrier-data-race"};
 static const Mistake BETWEEN_BLOCKS = {"data race between blocks",
                                        "Several blocks write the same counter of counts. Add to it with atomicAdd.",
                                        "docs/24_reductions.md#atomics"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Threads of all warps set, increment and read the counters. Put a __syncthreads() "
                                    "between these three parts.",
-                                   "docs/29_debugging_kernels.md#a-barrier-that-is-missing"};
+                                   "docs/29_debugging_kernels.md#missing-barrier-data-race"};
 static const Mistake OF_BLOCK = {"block-scope atomic operation",
                                  "atomicAdd_block is atomic only among the threads of one block. All blocks add to "
                                  "counts: use atomicAdd.",
@@ -33,12 +33,12 @@ static const Mistake MANY_ATOMICS = {
     "too many atomic operations",
     "There is about one atomic operation on global memory per element. Count in shared "
     "memory, and add each counter once per block.",
-    "docs/25_scan.md#a-histogram"};
+    "docs/25_scan.md#histogram"};
 static const Mistake FEW_ELEMENTS = {
     "few elements per block",
     "Each block adds all of its counters to counts. Launch few blocks, each with a loop "
     "over many elements.",
-    "docs/25_scan.md#a-histogram"};
+    "docs/25_scan.md#histogram"};
 static const Mistake SIXTEEN_BITS = {
     "16-bit overflow", "A value may occur more than 65,535 times, also within a block. Count in 32 bits.", LESSON};
 static const Mistake REST = {"remainder counted by each block",

@@ -4,7 +4,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/29_debugging_kernels.md#the-wrong-stream"
+#define LESSON "docs/29_debugging_kernels.md#race-between-streams"
 
 static const Mistake NOT_AWAITED = {"event recorded too early",
                                     "`second` does not wait for the kernel in `first`. An event marks the work that is "
@@ -18,11 +18,11 @@ static const Mistake OVERWRITTEN = {"missing dependency between streams",
 static const Mistake WAITS = {"host synchronization",
                               "The host waits for the streams, or asks until they are done, so they hardly overlap. "
                               "Let the streams wait for each other.",
-                              "docs/27_streams.md#when-it-does-not-overlap"};
+                              "docs/27_streams.md#why-copies-and-kernels-fail-to-overlap"};
 static const Mistake ONE_STREAM = {"a single stream",
                                    "In one stream nothing has to wait, and nothing can overlap. Scale in `first`, and "
                                    "add in `second`.",
-                                   "docs/27_streams.md#queues"};
+                                   "docs/27_streams.md#streams-and-events"};
 static const Mistake DEFAULT_STREAM = {"kernel in the default stream",
                                        "The streams here are non-blocking: the default stream does not wait for them. "
                                        "Pass the stream as the fourth launch argument.",

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/29_debugging_kernels.md#a-pointer-whose-memory-is-gone"
+#define LESSON "docs/29_debugging_kernels.md#use-after-free"
 
 static const Mistake FREED = {"use after free",
                               "A kernel reads memory that was freed. Call cudaFree after the last launch that uses it.",
