@@ -47,7 +47,7 @@ static void multiply(void *context) {
   fy_matmul(pair->a, pair->b); // PyTorch: torch.matmul(a, b)
 }
 
-// Every one of the n x n results takes n multiplications and n additions: 2 n^3 operations.
+// Each of the n x n results takes n multiplications and n additions: 2 n^3 floating-point operations.
 static double measure_flops(FyDevice device, int64_t n) {
   double flops = 0;
   fy_scope {
@@ -177,7 +177,7 @@ static void two_kinds_of_work(const Chapter *chapter, const Processor *cpu) {
 // ---- many small cores -----------------------------------------------------------------------------------------------
 
 // [independent]
-// relu(x) at one place needs x at that place and nothing else. So a GPU can give each element to another thread.
+// Each element of relu(x) depends on one element of x only. So a GPU can compute each one in a thread of its own.
 static void independent_elements(const Chapter *chapter) {
   heading("Why so many small cores help: the elements do not wait for each other");
   FyTensor *x = fy_randn(fy_shape(2, 4), .device = chapter->device); // (2, 4)

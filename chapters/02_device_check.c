@@ -89,7 +89,7 @@ static FyDevice cuda_or_cpu(void) {
   return fy_device(fy_cuda_is_available() ? "cuda" : "cpu");
 }
 
-// The same with Apple's GPUs between the two; this build never has them.
+// The same, with Apple's GPUs as the second choice. This build never has them.
 // PyTorch: "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 static FyDevice cuda_or_mps_or_cpu(void) {
   return fy_device(fy_cuda_is_available() ? "cuda" : fy_mps_is_available() ? "mps" : "cpu");
@@ -135,7 +135,7 @@ static void choose_by_index(void) {
 // ---- asking for what is not there -----------------------------------------------------------------------------------
 
 // [absent]
-// A device's name is read at once, but whether it exists shows when a tensor is to be made there.
+// fy_device only parses the name. Ferry checks whether the device exists when it creates a tensor there.
 static void make_a_tensor_on(const char *name) {
   FyError error;
   printf("torch.zeros(1, device=\"%s\")\n  ", name);

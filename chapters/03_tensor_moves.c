@@ -26,7 +26,7 @@ static void move_with_to(FyDevice device) {
   printf("Moved tensor:\n");
   fy_print(moved);
   printf("Is it on a GPU? %s\n", truth(fy_is_cuda(moved))); // PyTorch: moved.is_cuda
-  // A move makes a copy; the original stays where it was.
+  // A move is a copy: the original stays where it was.
   printf("The original is still on: %s\n", where(cpu_tensor));
 }
 // [end]
@@ -106,9 +106,9 @@ static void three_ways(FyDevice device) {
   heading("Three ways to the same place");
   FyTensor *cpu_tensor = fy_tensor(fy_floats(1, 2, 3), fy_shape(3)); // PyTorch: torch.tensor([1.0, 2.0, 3.0])
   FyTensor *first = fy_to(cpu_tensor, device);                       // PyTorch: cpu_tensor.to(device)
-  FyTensor *second = device.type == FY_CUDA ? fy_cuda(cpu_tensor)    // PyTorch: cpu_tensor.cuda(); with a GPU only
+  FyTensor *second = device.type == FY_CUDA ? fy_cuda(cpu_tensor)    // PyTorch: cpu_tensor.cuda(); needs a GPU
                                             : first;
-  FyTensor *third = fy_tensor(fy_floats(1, 2, 3), fy_shape(3), .device = device); // never on the CPU as a tensor
+  FyTensor *third = fy_tensor(fy_floats(1, 2, 3), fy_shape(3), .device = device); // never a tensor on the CPU
   FyTensor *back = fy_cpu(third);                                                 // PyTorch: third.cpu()
   printf("cpu_tensor: %s, .to(device): %s, .cuda(): %s, device=: %s, .cpu(): %s\n", where(cpu_tensor), where(first),
          where(second), where(third), where(back));
@@ -204,7 +204,7 @@ static void one_device_per_operation(FyDevice device) {
 
   FyTensor *c = fy_add(a, fy_to(b, device)); // PyTorch: a + b.to(device)
   printf("a + b.to(device) is on %s\n", where(c));
-  // A single number is no traveller: it goes along with the operation, wherever that runs.
+  // A single number needs no copy of its own: it is an argument of the kernel launch.
   printf("a + 1 is on %s\n", where(fy_add_scalar(a, 1))); // PyTorch: a + 1
 }
 // [end]
@@ -212,13 +212,13 @@ static void one_device_per_operation(FyDevice device) {
 // ---- lifetimes ------------------------------------------------------------------------------------------------------
 
 // [lifetimes]
-// What is made inside goes when the block ends, however it is left. What is to outlive it has to be kept.
+// The scope frees its tensors when the block ends, also after an error. A tensor that must outlive it is kept.
 static FyTensor *doubled_rows(FyTensor *x) {
   fy_scope {
-    FyTensor *doubled = fy_mul_scalar(x, 2);       // x * 2: gone after this function
+    FyTensor *doubled = fy_mul_scalar(x, 2);       // x * 2: freed at the scope's end
     return fy_keep(fy_sum_dim(doubled, 1, false)); // PyTorch: return (x * 2).sum(1)
   }
-  return NULL; // not reached: for the compiler, which takes the block for a loop
+  return NULL; // not reached: the compiler sees the block as a loop
 }
 
 static void how_long_a_tensor_lives(FyDevice device) {
@@ -229,10 +229,10 @@ static void how_long_a_tensor_lives(FyDevice device) {
     FyTensor *large = fy_zeros(fy_shape(1000, 1000), .device = device);
     printf("elements: %lld, the last one %g\n", (long long)fy_numel(large),
            fy_item(fy_select(fy_select(large, 0, -1), 0, -1)));
-    fy_drop(large); // PyTorch: del large. Its 4 MB are free from here on, not only at the end of the block
+    fy_drop(large); // PyTorch: del large. Frees its 4 MB here, not only at the end of the block
   }
   volatile int64_t rows =
-      0; // set in the trap and read after an error: volatile, or the compiler may keep the old value
+      0; // set in the trap and read after an error: without volatile the compiler may use the old value
   FyError error;
   fy_trap(error) {
     rows = fy_size(x).dim[0]; // PyTorch: x.shape[0]

@@ -1,8 +1,8 @@
 // Chapter 4: benchmarks.
 //
 // How long does a matrix product take on the CPU, and how long on the device? Measuring that is easy to get wrong: a
-// GPU works on after the call has returned, its first call pays for set-up, and small work is over before it was worth
-// the trip.
+// GPU still works after the call has returned, its first call pays for initialization, and small work does not repay
+// the transfer.
 //
 // The lesson is docs/04_benchmarks.md.
 #include "common.h"
@@ -51,14 +51,14 @@ static void one_large_product(const Chapter *chapter) {
   FyTensor *b = fy_to(b_cpu, device);
 
   double first = 0, second = 0, cpu = 0;
-  timed(first, device) { // the first call sets libraries up, reserves memory, loads kernels
+  timed(first, device) { // the first call initializes libraries, allocates memory, loads kernels
     fy_matmul(a, b);
   }
   FyTensor *result = NULL;
-  timed(second, device) { // synchronises, starts the clock, runs this, synchronises, stops it
+  timed(second, device) { // synchronizes, starts the clock, runs this, synchronizes, stops it
     result = fy_matmul(a, b);
   }
-  FyTensor *result_cpu = fy_matmul(a_cpu, b_cpu); // the CPU gets its warm-up too
+  FyTensor *result_cpu = fy_matmul(a_cpu, b_cpu); // the CPU also gets a warm-up
   timed(cpu, FY_CPU_DEVICE) {
     result_cpu = fy_matmul(a_cpu, b_cpu);
   }
@@ -86,7 +86,7 @@ static void without_synchronising(const Chapter *chapter) {
   fy_synchronize(device); // warmed up, and nothing is pending
 
   double start = seconds_now(device);
-  fy_matmul(a, b); // the call returns when the work is queued
+  fy_matmul(a, b); // the call returns when the work is enqueued
   double queued = seconds_now(device) - start;
   fy_synchronize(device); // PyTorch: torch.cuda.synchronize()
   double finished = seconds_now(device) - start;
@@ -102,7 +102,7 @@ static void without_synchronising(const Chapter *chapter) {
 // [end]
 
 // [before]
-// Synchronising only at the end is not enough: what was queued before would be on this clock too.
+// Synchronizing only at the end is not enough: this clock also measures work that was enqueued earlier.
 static void with_work_still_pending(const Chapter *chapter) {
   FyDevice device = chapter->device;
   int64_t n = size_for(chapter, 192, 768, 8192);
@@ -111,23 +111,23 @@ static void with_work_still_pending(const Chapter *chapter) {
   fy_mul_scalar(small, 2);
   fy_synchronize(device);
 
-  fy_matmul(a, a); // queued by somebody else, a moment ago
+  fy_matmul(a, a); // earlier work, still pending
   double start = seconds_now(device);
-  fy_mul_scalar(small, 2); // this is what should be measured
+  fy_mul_scalar(small, 2); // the work that we want to measure
   fy_synchronize(device);
-  double crowded = seconds_now(device) - start;
+  double busy = seconds_now(device) - start;
 
-  double alone = 0;
-  timed(alone, device) { // synchronises before it starts the clock
+  double idle = 0;
+  timed(idle, device) { // synchronizes before it starts the clock
     fy_mul_scalar(small, 2);
   }
-  printf("\n1000 numbers doubled, clock started while a product was pending: %s\n", time_text(device, crowded));
-  printf("1000 numbers doubled, clock started on an idle device:           %s\n", time_text(device, alone));
+  printf("\n1000 numbers doubled, clock started while a product was pending: %s\n", time_text(device, busy));
+  printf("1000 numbers doubled, clock started on an idle device:           %s\n", time_text(device, idle));
 }
 // [end]
 
 // [events]
-// The device's own clock: two events in the queue, before and after the work.
+// The device's own clock: two events on the stream, before and after the work.
 static void time_with_events(const Chapter *chapter) {
   heading("The device's own clock: events");
   FyDevice device = chapter->device;
@@ -160,7 +160,7 @@ static const char *winner(const Chapter *chapter, double cpu, double device, dou
 }
 
 // [sweep]
-// There, calculated, and back.
+// Copies the inputs to the device, computes, and copies the result back.
 static void carry_and_work(void *context) {
   Work *work = context; // on the CPU
   FyDevice device = {FY_CUDA, -1};
@@ -169,13 +169,13 @@ static void carry_and_work(void *context) {
 
 static void one_row(const Chapter *chapter, const Table *table, int64_t n, Work host, int repeats) {
   FyDevice device = chapter->device;
-  Work there = {host.operation, fy_to(host.a, device), fy_to(host.b, device)};
+  Work on_device = {host.operation, fy_to(host.a, device), fy_to(host.b, device)};
   double cpu = seconds_of(FY_CPU_DEVICE, repeats, do_work, &host).median;
-  double stayed = seconds_of(device, repeats, do_work, &there).median;
-  double moved = device.type == FY_CUDA ? seconds_of(device, repeats, carry_and_work, &host).median : stayed;
-  double difference = largest_difference(host.operation(host.a, host.b), there.operation(there.a, there.b));
-  table_row(table, text("%lld", (long long)n), time_text(FY_CPU_DEVICE, cpu), time_text(device, stayed),
-            time_text(device, moved), text("%.1e", difference), winner(chapter, cpu, stayed, moved));
+  double resident = seconds_of(device, repeats, do_work, &on_device).median;
+  double round_trip = device.type == FY_CUDA ? seconds_of(device, repeats, carry_and_work, &host).median : resident;
+  double difference = largest_difference(host.operation(host.a, host.b), on_device.operation(on_device.a, on_device.b));
+  table_row(table, text("%lld", (long long)n), time_text(FY_CPU_DEVICE, cpu), time_text(device, resident),
+            time_text(device, round_trip), text("%.1e", difference), winner(chapter, cpu, resident, round_trip));
 }
 
 static Table sweep_table(const char *first) {
@@ -204,12 +204,12 @@ static void from_small_to_large(const Chapter *chapter) {
 // [end]
 
 // [convolution]
-// PyTorch: F.conv2d(pictures, filters, padding=1)
-static FyTensor *convolve(FyTensor *pictures, FyTensor *filters) {
-  return fy_conv2d(pictures, filters, NULL, .padding = 1);
+// PyTorch: F.conv2d(images, filters, padding=1)
+static FyTensor *convolve(FyTensor *images, FyTensor *filters) {
+  return fy_conv2d(images, filters, NULL, .padding = 1);
 }
 
-// 64 filters of 3 x 3 over pictures of 28 x 28 with 32 channels, as in the middle of a small network.
+// 64 filters of 3 x 3 over images of 28 x 28 with 32 channels, as in the middle of a small network.
 static void more_and_more_pictures(const Chapter *chapter) {
   heading("A convolution over more and more pictures");
   int64_t largest = size_for(chapter, 8, 64, 512);
@@ -233,8 +233,8 @@ static void where_the_time_goes(const Chapter *chapter) {
   FyTensor *a_cpu = fy_randn(fy_shape(n, n));
   FyTensor *b_cpu = fy_randn(fy_shape(n, n));
   FyTensor *a = NULL, *b = NULL, *c = NULL;
-  double there = 0, product = 0, back = 0, cpu = 0;
-  timed(there, device) {
+  double to_device = 0, product = 0, to_host = 0, cpu = 0;
+  timed(to_device, device) {
     a = fy_to(a_cpu, device);
     b = fy_to(b_cpu, device);
   }
@@ -242,23 +242,23 @@ static void where_the_time_goes(const Chapter *chapter) {
   timed(product, device) {
     c = fy_matmul(a, b);
   }
-  timed(back, device) {
+  timed(to_host, device) {
     c = fy_cpu(c);
   }
   timed(cpu, FY_CPU_DEVICE) {
     fy_matmul(a_cpu, b_cpu);
   }
   printf("n = %lld, %s per matrix\n", (long long)n, bytes_text((double)fy_nbytes(a_cpu)));
-  printf("  two matrices to %s: %s\n", fy_device_name_of(device), time_text(device, there));
+  printf("  two matrices to %s: %s\n", fy_device_name_of(device), time_text(device, to_device));
   printf("  the product there:      %s\n", time_text(device, product));
-  printf("  the result back:        %s\n", time_text(device, back));
+  printf("  the result back:        %s\n", time_text(device, to_host));
   printf("  the product on the cpu: %s\n", time_text(FY_CPU_DEVICE, cpu));
   if (chapter->modelled) {
     printf("By the model the GPU's product alone is %.1f times as fast as this CPU's; with the moves: %.1f times.\n",
-           cpu / product, cpu / (there + product + back));
+           cpu / product, cpu / (to_device + product + to_host));
   } else if (chapter->gpu) {
     printf("The GPU's product alone: %.1f times as fast; with the moves: %.1f times.\n", cpu / product,
-           cpu / (there + product + back));
+           cpu / (to_device + product + to_host));
   }
 }
 // [end]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A grid of 3 blocks of 8 threads on an array of 20 elements.
 BEGIN {
-  begin(860, 250, "A grid of three blocks of eight threads over an array of twenty elements: the last four threads have none")
+  begin(860, 250, "A grid of three blocks of eight threads over an array of twenty elements: the last four threads have no element")
   size = 32
   x0 = 40
   for (b = 0; b < 3; b++) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Eight threads over twenty elements: three passes.
 BEGIN {
-  begin(860, 220, "A grid-stride loop: eight threads over twenty elements in three passes, each thread a stride of eight further")
+  begin(860, 220, "A grid-stride loop: eight threads process twenty elements in three iterations; each thread advances by a stride of eight")
   size = 36
   x0 = 60
   for (t = 0; t < 8; t++)
@@ -14,8 +14,8 @@ BEGIN {
   for (p = 0; p < 3; p++) {
     w = (p < 2 ? 8 : 4) * size
     line(x0 + p * 8 * size + 4, 172, x0 + p * 8 * size + w - 4, 172, 7)
-    note(x0 + p * 8 * size + w / 2, 188, "middle", "pass " p + 1)
+    note(x0 + p * 8 * size + w / 2, 188, "middle", "iteration " p + 1)
   }
-  note(x0, 210, "start", "thread 1 takes elements 1, 9 and 17")
+  note(x0, 210, "start", "thread 1 processes elements 1, 9 and 17")
   end()
 }

@@ -11,7 +11,7 @@ function row(y, name, first, colour,   x, k) {
   bar(x, y, 30, 20, colour, "")
 }
 BEGIN {
-  begin(860, 300, "One warp leaves its scheduler idle while it waits for memory; four warps take turns, and fill more of the time")
+  begin(860, 300, "A single warp leaves its scheduler idle while it waits for memory; the scheduler switches between four warps and is idle less often")
   label(100, 26, "start", 13, "one warp")
   row(40, "warp 0", 100, 1)
   note(92, 87, "end", "scheduler")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Pixels as an array of structures, and as three arrays.
 BEGIN {
-  begin(860, 210, "Pixels stored one after another, red green blue alpha each, and stored as four planes: where the red values lie")
+  begin(860, 210, "Pixels stored as an array of structures (red, green, blue, alpha) and as four planes; the red values are marked")
   split("r g b a", name, " ")
   label(16, 44, "start", 12, "array of structures")
   for (i = 0; i < 28; i++)
@@ -14,6 +14,6 @@ BEGIN {
     arrow(190 + 4 * i * 23 + 11, 70, 190 + 4 * i * 23 + 11, 56, 5)
     arrow(190 + i * 23 + 11, 142, 190 + i * 23 + 11, 126, 5)
   }
-  note(190, 164, "start", "threads 0 to 6, each after the red value of its pixel")
+  note(190, 164, "start", "threads 0 to 6: each reads the red value of its pixel")
   end()
 }

@@ -14,7 +14,7 @@ function title(y, text, cost) {
   note(16, y + 44, "start", cost)
 }
 BEGIN {
-  begin(860, 380, "The sectors that a warp's 32 floats lie in: 4 side by side, 5 when they begin in the middle of one, 8 with stride 2, 32 with stride 8")
+  begin(860, 380, "The sectors that hold a warp's 32 floats: 4 if adjacent and aligned, 5 if misaligned, 8 with stride 2, 32 with stride 8")
   title(20, "x[i]", "4 sectors")
   threads(20, 190, 10); sectors(20, 0, 8, 4)
   title(105, "x[i + 1]", "5 sectors")
@@ -27,6 +27,6 @@ BEGIN {
   for (t = 0; t < 32; t++)
     bar(190 + t * 20, 275, 3, 14, 2, "")
   sectors(275, 0, 32, 32)
-  note(190, 350, "start", "orange: what a thread wants; blue: what is fetched for it. The last row is drawn at a quarter of the scale.")
+  note(190, 350, "start", "orange: requested by a thread; blue: sectors fetched. The last row is drawn at a quarter of the scale.")
   end()
 }

@@ -14,13 +14,13 @@ function tile(x0, width, swizzle, title, passes,  r, c, at, word) {
       at = swizzle ? xor(2, r) : 2
       cell(x0 + c * size, 50 + r * size, size, size, c == at ? (passes > 1 ? 5 : 3) : c == 8 ? 7 : 0, word % 8)
     }
-  note(x0, 50 + 8 * size + 20, "start", "column 2: " passes (passes > 1 ? " passes" : " pass"))
+  note(x0, 50 + 8 * size + 20, "start", "column 2: " passes (passes > 1 ? " wavefronts" : " wavefront"))
 }
 BEGIN {
-  begin(860, 290, "Column 2 of a tile with 8 banks: in rows of 8 words all of it lies in bank 2; in rows of 9 words and in a swizzled tile each element lies in another bank")
+  begin(860, 290, "Column 2 of a tile with 8 banks: with rows of 8 words all elements are in bank 2; with rows of 9 words and in a swizzled tile each element is in a different bank")
   size = 26
   tile(30, 8, 0, "rows of 8 words", 8)
   tile(310, 9, 0, "rows of 9 words, the last unused", 1)
-  tile(610, 8, 1, "swizzled: place x ^ y", 1)
+  tile(610, 8, 1, "swizzled: word x ^ y", 1)
   end()
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # __shfl_down_sync in a warp of 8 lanes: 4 apart, 2 apart, 1 apart.
 BEGIN {
-  begin(860, 300, "Eight lanes add by shuffles: first from four lanes further, then from two, then from one; lane 0 has the sum")
+  begin(860, 300, "Eight lanes add with shuffles at distances four, two and one; lane 0 ends with the sum")
   split("3 1 7 0 4 1 6 3", v, " ")
   size = 60
   x0 = 60

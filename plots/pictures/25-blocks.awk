@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # A scan over three blocks: pieces, their sums, what stands before each.
 BEGIN {
-  begin(860, 290, "A scan over blocks: each block scans its piece, the pieces' sums are scanned, and each piece gets what stands before it")
+  begin(860, 290, "A scan over blocks: each block scans its chunk, the chunk totals are scanned, and each chunk adds its offset")
   n = split("3 1 7 0 4 1 6 3 2 2 5 1", v, " ")
   size = 48
   x0 = 130
   note(20, 58, "start", "x")
-  note(20, 128, "start", "each piece")
-  note(20, 198, "start", "what stands before")
+  note(20, 128, "start", "scan of chunks")
+  note(20, 198, "start", "offsets")
   note(20, 268, "start", "out")
   for (i = 0; i < n; i++) {
     b = int(i / 4)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Hillis and Steele's scan of 8 elements, and Blelloch's sums up the tree.
 BEGIN {
-  begin(860, 300, "Two scans of eight elements. Hillis and Steele: in three steps each element adds the one 1, 2, 4 before it. Blelloch: sums up a tree, then down again what stands before")
+  begin(860, 300, "Two scans of eight elements. Hillis and Steele: in three steps each element adds the one at distance 1, 2 and 4 before it. Blelloch: partial sums up a tree, then prefixes down again")
   size = 44
   split("3 1 7 0 4 1 6 3", v, " ")
-  label(20, 24, "start", 12, "Hillis and Steele: everybody adds, 17 additions")
+  label(20, 24, "start", 12, "Hillis and Steele: 17 additions")
   for (step = 0; step <= 3; step++) {
     y = 40 + step * 62
     for (i = 1; i <= 8; i++)
@@ -19,7 +19,7 @@ BEGIN {
   }
   split("3 1 7 0 4 1 6 3", v, " ")
   x0 = 450
-  label(x0, 24, "start", 12, "Blelloch, up the tree: 7 additions, and 7 on the way down")
+  label(x0, 24, "start", 12, "Blelloch, up-sweep: 7 additions (and 7 in the down-sweep)")
   for (step = 0; step <= 3; step++) {
     y = 40 + step * 62
     for (i = 1; i <= 8; i++)

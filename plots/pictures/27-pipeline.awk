@@ -3,7 +3,7 @@
 function row(y, name) { note(88, y + 17, "end", name) }
 function stage(x, y, w, colour, text) { cell(x, y, w - 2, 24, colour, text) }
 BEGIN {
-  begin(860, 250, "One chunk: copy in, kernel and copy out follow one another. Four chunks in four streams: while one is computed the next is on its way in and the one before on its way out")
+  begin(860, 250, "One chunk: copy in, kernel and copy out follow one another. Four chunks in four streams: while one is computed, the next is copied in and the previous one is copied out")
   names[0] = "copy in"; names[1] = "kernel"; names[2] = "copy out"
   label(96, 24, "start", 12, "one chunk")
   for (s = 0; s < 3; s++) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # A race without a barrier in three orders of the threads: who finds what its neighbour has written.
 BEGIN {
-  begin(860, 250, "Three orders of the same threads: ascending, each finds what the one before has written; descending, none does; random, some do")
-  label(30, 26, "start", 13, "thread t reads what thread t - 1 writes, without a barrier; in which order do they run?")
+  begin(860, 250, "Three orders of the same threads: ascending, each thread finds the value of its predecessor; descending, none does; random, some do")
+  label(30, 26, "start", 13, "thread t reads what thread t - 1 writes, without a barrier; what if they run in this order?")
   row(60, "ascending", "0 1 2 3 4 5 6 7")
   row(125, "descending", "7 6 5 4 3 2 1 0")
   row(190, "random", "3 6 0 5 1 7 2 4")
@@ -19,5 +19,5 @@ function row(y, name, order,   t, k, n, done) {
     if (k < n)
       arrow(196 + (k - 1) * 64, y + 17, 203 + (k - 1) * 64, y + 17, 7)
   }
-  note(670, y + 22, "start", name == "ascending" ? "all right, by luck" : name == "descending" ? "wrong but for t = 0" : "some right")
+  note(670, y + 22, "start", name == "ascending" ? "all correct, by luck" : name == "descending" ? "only t = 0 correct" : "some correct")
 }

@@ -26,10 +26,10 @@ const Mistake READ_UNWRITTEN = {
     "uninitialized read",
     "Memory is read that nothing has written, and it may hold anything. Write it first, even if it is only zero.",
     "docs/29_debugging_kernels.md#uninitialized-shared-memory"};
-const Mistake MISALIGNED_VECTOR = {
-    "misaligned vector access",
-    "The address of a vector access must be a multiple of its size, 8 or 16 bytes. Otherwise the kernel fails on a GPU.",
-    "docs/22_global_memory.md#vectorized-loads-float4"};
+const Mistake MISALIGNED_VECTOR = {"misaligned vector access",
+                                   "The address of a vector access must be a multiple of its size, 8 or 16 bytes. "
+                                   "Otherwise the kernel fails on a GPU.",
+                                   "docs/22_global_memory.md#vectorized-loads-float4"};
 const Mistake FREED_BEFORE = {"use after free",
                               "A kernel accesses memory that was freed before. Free it after the last use.",
                               "docs/29_debugging_kernels.md#use-after-free"};

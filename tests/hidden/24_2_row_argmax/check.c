@@ -28,7 +28,8 @@ static const Mistake FIRST_LANES = {
     LESSON "#warp-shuffles"};
 static const Mistake ONE_LANE = {
     "missing warp reduction",
-    "Lane 0 wrote the maximum of its own columns. Combine the maxima of all lanes by shuffles.", LESSON "#warp-shuffles"};
+    "Lane 0 wrote the maximum of its own columns. Combine the maxima of all lanes by shuffles.",
+    LESSON "#warp-shuffles"};
 static const Mistake UNCOALESCED = {
     "uncoalesced access",
     "The lanes of a request read elements that are far apart. Let the lanes of a warp share a row, and neighboring "
@@ -46,8 +47,9 @@ static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "last block may have more warps "
                                 "than there are rows left, and a row may be shorter than a warp.",
                                 LESSON "#masks"};
-static const Mistake EMPTY_GRID = {
-    "empty grid", "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#warp-shuffles"};
+static const Mistake EMPTY_GRID = {"empty grid",
+                                   "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
+                                   LESSON "#warp-shuffles"};
 static const Mistake ATOMICS = {"atomic operations",
                                 "If one warp has the whole row, no other thread writes its result.", LESSON "#atomics"};
 static const Mistake SEVERAL = {"several launches", "One launch is enough for all rows and both results.",

@@ -51,8 +51,9 @@ static const Mistake SERIAL = {"serial kernel",
                                "One thread does the work of a kernel, and the other lanes of its warp are idle. Scan "
                                "the totals with the threads of one block.",
                                LESSON "#scan-within-a-block"};
-static const Mistake EMPTY_GRID = {
-    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON "#scan-over-several-blocks"};
+static const Mistake EMPTY_GRID = {"empty grid",
+                                   "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
+                                   LESSON "#scan-over-several-blocks"};
 static const Mistake WAITED = {"host synchronization",
                                "The host waited for the device between the kernels. The totals can stay on the device: "
                                "kernels of one stream run in order.",

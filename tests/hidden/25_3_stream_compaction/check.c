@@ -64,8 +64,9 @@ static const Mistake MANY_CHUNKS = {
 static const Mistake EMPTY_GRID = {
     "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing that has no block.",
     LESSON "#scan-over-several-blocks"};
-static const Mistake LAUNCHES = {
-    "too many launches", "Three launches are enough: count per block, scan the counts, write.", LESSON "#stream-compaction"};
+static const Mistake LAUNCHES = {"too many launches",
+                                 "Three launches are enough: count per block, scan the counts, write.",
+                                 LESSON "#stream-compaction"};
 
 static void ask(Case *c, int64_t n, double bound) {
   Array *x = draw_steps(c, shape(n), -9, 9, 0.25);

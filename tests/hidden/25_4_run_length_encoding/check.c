@@ -18,7 +18,8 @@ static const Mistake MANY_CHUNKS = {"more chunks than threads",
                                     LESSON "#scan-over-several-blocks"};
 static const Mistake LAST = {"wrong length of the last run", "The last run has no next one: it ends at n.",
                              LESSON "#run-length-encoding"};
-static const Mistake FIRST = {"missing first run", "Element 0 is a head, whatever its value is.", LESSON "#run-length-encoding"};
+static const Mistake FIRST = {"missing first run", "Element 0 is a head, whatever its value is.",
+                              LESSON "#run-length-encoding"};
 static const Mistake ENDS = {"index instead of length",
                              "lengths holds indices of x. Subtract the index of a run's head from that of the next "
                              "head.",
