@@ -8,7 +8,7 @@
 //   fy_autocast(device.type, .dtype = FY_FLOAT16)
 //     loss = fy_cross_entropy(fy_forward(model, x), y);
 //   fy_backward(fy_scaler_scale(scaler, loss));
-//   fy_scaler_unscale_(scaler, optimizer);   // only where the gradients are looked at or clipped before the step
+//   fy_scaler_unscale_(scaler, optimizer);   // only if you read or clip the gradients before the step
 //   fy_scaler_step(scaler, optimizer);       // no step where a gradient is infinite or NaN
 //   fy_scaler_update(scaler);                // once, after the steps of all optimizers
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradient checkpointing: torch.utils.checkpoint. A part of a model keeps its inputs alone for backward, and is run a second time
-// when backward comes to it: less memory for more work.
+// Gradient checkpointing: torch.utils.checkpoint. A part of a model keeps only its inputs for backward, and runs a second time
+// when backward reaches it: less memory, more computation.
 #ifndef FERRY_AUTOGRAD_CHECKPOINT_H
 #define FERRY_AUTOGRAD_CHECKPOINT_H
 
@@ -22,7 +22,7 @@ typedef FyTensor *(*FyCheckpointFunction)(void *context, FyTensor *const *inputs
 //
 // In backward (fy_backward or fy_autograd_grad) the first saved tensor that is asked for runs the function again, on that
 // node's stream, with grad mode, the random numbers and the autocast settings of the forward, and ends it as soon as the
-// last tensor is there. So gradients are those without it, to the bit. What the function does besides is done twice: a
+// last tensor is there. So gradients are those without it, to the bit. Its other side effects happen twice: a
 // BatchNorm that trains moves its running statistics twice, as in PyTorch.
 //
 // Tensors that other threads save are kept as ever: a DataParallel over several devices inside the function gains nothing. A

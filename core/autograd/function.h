@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of one's own in the graph: torch.autograd.Function. A forward and a backward, written with ops, with loops over
-// fy_data_ptr, or with kernels of one's own, become an op that autograd knows.
+// Your own functions in the graph: torch.autograd.Function. A forward and a backward, written with ops, with loops over
+// fy_data_ptr, or with your own kernels, become an op that autograd knows.
 #ifndef FERRY_AUTOGRAD_FUNCTION_H
 #define FERRY_AUTOGRAD_FUNCTION_H
 
@@ -13,9 +13,9 @@ typedef struct FyFunctionCall FyFunctionCall; // ctx: one call of it, valid whil
 // tensor, of any shape and dtype; it may not share memory with an input, and inputs may not be changed. An input may be NULL.
 typedef void FyFunctionForward(FyFunctionCall *call, FyTensor *const *inputs, FyTensor **outputs);
 
-// Stores grad_inputs[i] (NULL at first: zero) for each input with fy_needs_input_grad(call, i); others are not looked at. Each has
+// Stores grad_inputs[i] (NULL at first: zero) for each input with fy_needs_input_grad(call, i); others are ignored. Each has
 // its input's shape, or one that broadcasting made of it. grad_outputs[i] has the shape and dtype of output i; of an output that
-// nobody used it is zeros. It may be expanded (not contiguous), and shared: it is only to be read. Grad mode is off.
+// nobody used it is zeros. It may be expanded (not contiguous), and shared: do not write to it. Grad mode is off.
 typedef void FyFunctionBackward(FyFunctionCall *call, FyTensor *const *grad_outputs, FyTensor **grad_inputs);
 
 typedef struct FyFunctionOptions {
@@ -34,13 +34,13 @@ typedef struct FyFunctionOptions {
 FY_API FyFunction *fy_function_new_with(FyFunctionOptions options);
 
 // Swish.apply(x, ...): calls forward and returns output 0, owned by the innermost scope; fy_function_apply_all stores all outputs in
-// `outputs`. Where grad mode is on and an input requires grad, a node is left behind, and floating outputs require grad.
+// `outputs`. Where grad mode is on and an input requires grad, a node is recorded, and floating outputs require grad.
 // Devices, dtypes and shapes are the forward's affair; the first CUDA device among the inputs is current in the forward, and in
 // backward, which runs on the stream that was current for it. Autocast does nothing to the inputs.
 //
 // Raises what forward raises; FY_RUNTIME_ERROR for an output that is missing, is another output, has a history of its own, or shares
 // memory with an input; for an input that forward changed; and while a forward pass is being traced (fy_trace, ONNX), which
-// cannot see what a kernel of one's own does. Backward raises what the function's backward raises.
+// cannot see what your own kernel does. Backward raises what the function's backward raises.
 #define fy_function_apply(function, ...) fy_function_apply_with(function, fy_list(__VA_ARGS__))
 #define fy_function_apply_all(function, outputs, ...)                                                                  \
   fy_function_apply_all_with(function, outputs, fy_list(__VA_ARGS__))

@@ -80,14 +80,14 @@ FY_API FY_NORETURN void fy_panic_at(const char *file, int line, const char *form
 // A warning on standard error, once per `once` flag: static bool once; fy_warn_once(&once, "...").
 FY_API void fy_warn_once(bool *once, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// ---- what the macros above stand on -------------------------------------------------------------------------------
+// ---- what the macros above expand to -------------------------------------------------------------------------------
 
 enum { FY_THREAD_STATE_WORDS = 32 };
 
 typedef struct FyThreadState {
   int scope_depth; // entries of the scope stack, see scope.h
   bool grad_enabled;
-  uint64_t parts[FY_THREAD_STATE_WORDS]; // what the rooms above keep for each thread, see state.h
+  uint64_t parts[FY_THREAD_STATE_WORDS]; // what the higher modules keep for each thread, see state.h
 } FyThreadState;
 
 typedef struct FyTrap {

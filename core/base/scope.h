@@ -26,7 +26,7 @@ typedef struct FyObject {
 } FyObject;
 
 // Opens a scope for the following block and closes it after, however the block is left. What is returned out of it must be
-// kept: `return fy_keep(y);` hands y to the scope around, plain `return y;` returns a tensor that is gone.
+// kept: `return fy_keep(y);` moves y to the enclosing scope, plain `return y;` returns a tensor that was freed.
 #define fy_scope                                                                                                       \
   for (FY_AT_END(fy_scope_leave) int fy_opened_scope = fy_scope_open(); fy_opened_scope >= 0;                          \
        fy_opened_scope = fy_scope_close(fy_opened_scope))
@@ -44,7 +44,7 @@ static inline void fy_scope_leave(const int *mark) {
 // scope of its own. At the outermost scope it does nothing.
 FY_API void *fy_keep(void *object);
 
-// Gives the scope's reference up now, as Python's `del` does. NULL is allowed. The memory goes when nobody else (a graph
+// Drops the scope's reference now, as Python's `del` does. NULL is allowed. The memory is freed when nothing else (a graph
 // node, a module, a list) holds the object.
 FY_API void fy_drop(void *object);
 
@@ -66,7 +66,7 @@ FY_API void *fy_retain_if_alive(void *object);
 // of several threads may own one object at a time, a reference each.
 FY_API void *fy_adopt(void *object);
 
-// The same for an object that several threads may hold at once. (An object can be in one scope only: fy_adopt is for those
+// The same for an object that several threads may hold at the same time. (An object can be in one scope only: fy_adopt is for those
 // that no other thread adopts.)
 FY_API void *fy_hold(void *object);
 

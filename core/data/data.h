@@ -12,7 +12,7 @@ FY_API FyTensor *fy_read_idx(const char *path);
 
 // datasets.FashionMNIST(root, train): images (N, 28, 28) uint8 and labels (N) int64. `root` NULL looks in FERRY_DATA,
 // then where chapters/get_data.sh puts data (~/.local/share/ferry, or XDG_DATA_HOME/ferry), then where Debian's
-// dataset-fashion-mnist lies. Raises FY_OS_ERROR naming where it looked and how to get the files, FY_VALUE_ERROR naming
+// dataset-fashion-mnist is. Raises FY_OS_ERROR naming where it looked and how to get the files, FY_VALUE_ERROR naming
 // file, offset and what was expected.
 typedef struct FyImages {
   FyTensor *images, *labels;

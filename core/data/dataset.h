@@ -15,15 +15,15 @@
 
 typedef struct FyDataset FyDataset;
 
-// What a kind of data set is. `get` is called from several worker threads at once and may raise; tensors it
+// What a kind of data set is. `get` is called from several worker threads at the same time and may raise; tensors it
 // makes are gone after the call.
 typedef struct FyDatasetClass {
   const char *name;
   // Writes sample `index` (0 .. count - 1), before any transform: input_size elements of input_dtype and target_size
   // elements of target_dtype, row-major. `seed` is the sample's own, for data sets that draw random numbers. `input` is
-  // NULL when input_at has said where it lies.
+  // NULL when input_at has said where it is.
   void (*get)(FyDataset *self, int64_t index, uint64_t seed, void *input, void *target);
-  // Optional: where the input of sample `index` lies in memory already, so that nothing has to be copied before a
+  // Optional: where the input of sample `index` is in memory already, so that nothing has to be copied before a
   // transform; NULL when it does not.
   const void *(*input_at)(FyDataset *self, int64_t index);
   void (*destroy)(FyDataset *self); // optional: frees what the struct holds beyond FyDataset's own fields
@@ -40,7 +40,7 @@ struct FyDataset {
   FyTransform *transform; // counted; NULL for none
 };
 
-// A data set of a kind of one's own: a zeroed struct of `bytes` whose first member is FyDataset; the caller fills count,
+// A data set of your own kind: a zeroed struct of `bytes` whose first member is FyDataset; the caller fills count,
 // sizes and dtypes. Raises FY_TYPE_ERROR without a class or its get, and FY_VALUE_ERROR for too few bytes.
 FY_API void *fy_dataset_new(size_t bytes, const FyDatasetClass *type);
 
@@ -78,7 +78,7 @@ FY_API FyDataset *fy_cifar10_dataset(const char *root, bool train, FyTransform *
 
 // Made-up images of ten classes that a small network learns, for when no data is there: inputs (28, 28) uint8 for one
 // channel, (3, 32, 32) channels first for three; targets () int64. Each class is a pattern of its own, shifted, scaled and
-// covered with noise per sample. Sample i depends on (channels, seed, i) alone, so ranges of one set serve as training and
+// covered with noise per sample. Sample i depends only on (channels, seed, i), so ranges of one set serve as training and
 // test set (fy_subset). Its `synthetic` flag is set. Raises FY_VALUE_ERROR unless channels is 1 or 3 and count >= 0.
 FY_API FyDataset *fy_synthetic_dataset(int64_t count, int channels, uint64_t seed, FyTransform *transform);
 

@@ -38,7 +38,7 @@ FY_API FySampler *fy_subset_sampler(const int64_t *indices, int64_t count);
 
 // DataLoader(dataset, batch_size, shuffle, sampler, num_workers, prefetch_factor, pin_memory, drop_last): an object of
 // the scope that keeps the data set and the sampler.
-// batch_size 0 stands for 1. num_workers threads make batches ahead, prefetch_factor (0 stands for 2) each; 0 workers:
+// batch_size 0 means 1. num_workers threads make batches ahead, prefetch_factor (0 means 2) each; 0 workers:
 // each batch is made when it is asked for. pin_memory: batches lie in page-locked memory (needs CUDA; without it they
 // are ordinary, with a warning, as in PyTorch).
 // seed: epoch e (from 0) has the order and the random transforms of (seed, e), on any machine with any number of
@@ -63,10 +63,10 @@ FY_API int64_t fy_loader_samples(const FyDataLoader *loader); // samples of an e
 FY_API void fy_loader_set_epoch(FyDataLoader *loader, int64_t epoch);
 FY_API int64_t fy_loader_epoch(const FyDataLoader *loader);
 
-// for batch in loader: runs the following block for every batch of one epoch, each in a scope of its own, so that what the
-// block makes is gone before the next batch, but for what fy_keep hands to the scope around the loop. `batch` is an FyBatch
+// for batch in loader: runs the following block for every batch of one epoch, each in its own scope, so that tensors of the
+// block are freed before the next batch, except those that fy_keep moves to the scope around the loop. `batch` is an FyBatch
 // that the macro declares. break, continue and return are allowed (a scope inside the block is still not to be left by
-// them). A worker's error is raised when its batch's turn comes, as "Caught ValueError in DataLoader worker 1, sample 37 of
+// them). A worker's error is raised when its batch is due, as "Caught ValueError in DataLoader worker 1, sample 37 of
 // batch 4 (index 1053): ..."; with fy_loader_next, iterating may go on after it. Leaving early, by an error too, stops the
 // workers after the sample they are at.
 #define fy_for_batches(batch, loader) fy_for_opened_batches(batch, fy_batch_loop_open((loader), NULL))
@@ -75,7 +75,7 @@ FY_API int64_t fy_loader_epoch(const FyDataLoader *loader);
 #define fy_for_prefetched_batches(batch, loader, device)                                                               \
   fy_for_opened_batches(batch, fy_batch_loop_open((loader), &(FyDevice[]){device}[0]))
 
-// By hand: iter(loader) starts an epoch and its workers, which begin with the first batches at once; next stores the next batch, owned by the innermost scope, and
+// By hand: iter(loader) starts an epoch and its workers, which begin with the first batches immediately; next stores the next batch, owned by the innermost scope, and
 // returns true, or returns false at the end. The iterator is an object of the scope: dropping it (or closing it, at any
 // moment) stops and joins the workers. It must be used by one thread at a time.
 FY_API FyLoaderIterator *fy_loader_iter(FyDataLoader *loader);
@@ -87,7 +87,7 @@ FY_API void fy_loader_close(FyLoaderIterator *iterator);
 // Brings batches to a device one ahead: batch k + 1 is copied on a stream of the prefetcher's own while batch k is worked
 // on. The copies are asynchronous when the loader has .pin_memory. next makes the consumer's current stream wait for the
 // copy (the host does not wait) and records that stream on the tensors, so that their memory is not reused too early. On
-// the CPU it hands the loader's batches on. An object of the scope. Raises what the loader raises, at the same batch.
+// the CPU it passes the loader's batches on. An object of the scope. Raises what the loader raises, at the same batch.
 typedef struct FyPrefetcher FyPrefetcher;
 FY_API FyPrefetcher *fy_prefetcher(FyDataLoader *loader, FyDevice device);
 FY_API bool fy_prefetcher_next(FyPrefetcher *prefetcher, FyBatch *batch);
@@ -96,7 +96,7 @@ FY_API void fy_prefetcher_close(FyPrefetcher *prefetcher);
 // The stream of its copies, borrowed; NULL on the CPU. To look at: what is queued there is in no other stream's way.
 FY_API FyStream *fy_prefetcher_stream(FyPrefetcher *prefetcher);
 
-// ---- what fy_for_batches stands on -----------------------------------------------------------------------------------
+// ---- what fy_for_batches expands to -----------------------------------------------------------------------------------
 
 typedef struct FyBatchLoop {
   FyLoaderIterator *iterator;

@@ -4,8 +4,8 @@
 // A transform is an object of the scope, and does not change after it was made: any number of threads may use it.
 // Making one raises FY_OUT_OF_MEMORY_ERROR without host memory. Random ones draw from a seed of the sample's own, which
 // comes from the loader's seed, the epoch and the sample's position in the epoch. So the same loader seed gives the
-// same pictures whatever the number of workers. (PyTorch seeds each worker instead, base_seed + worker_id: there the
-// pictures change with num_workers.)
+// same images whatever the number of workers. (PyTorch seeds each worker instead, base_seed + worker_id: there the
+// images change with num_workers.)
 #ifndef FERRY_DATA_TRANSFORM_H
 #define FERRY_DATA_TRANSFORM_H
 

@@ -2,7 +2,7 @@
 // CUDA graphs: torch.cuda.CUDAGraph, torch.cuda.graph.
 //
 // A capture writes down what a block of code queues on a stream, without running it: kernels with their arguments, copies,
-// fills, and what waits for what. A replay then queues all of it by one call. What is written down are addresses, not
+// fills, and what waits for what. A replay then queues all of it by one call. The graph records addresses, not
 // values: new data is copied into the tensors that the captured code has read, and results are read where it has put them.
 //
 //   FyCudaGraph *graph = fy_cuda_graph_new();
@@ -13,14 +13,14 @@
 //   fy_copy_(static_input, data);
 //   fy_cuda_graph_replay(graph);
 //
-// What the block allocates comes from a pool of the graph's own (fy_memory_blocks tells which), whose memory nobody else gets
+// What the block allocates comes from a pool of the graph's own (fy_memory_blocks tells which), whose memory no other allocation gets
 // while the graph lives: tensors made in the block, and dropped since or not, have the same addresses at each replay.
 //
 // Not to be captured, for it would have to wait for the device or has nothing to do with it: fy_item, printing, comparing and
 // all else that reads a CUDA tensor's elements; fy_synchronize; queries of events and of the capturing stream; copies from or
 // to memory that is not pinned; allocations on streams that take no part in the capture, where the cache cannot serve them;
 // fy_manual_seed and its like; a step of Adam or AdamW without .capturable. Each raises, the capture then ends without a
-// graph, and the graph can be captured anew. What runs on the CPU inside the block runs once, at the capture.
+// graph, and the graph can be captured again. What runs on the CPU inside the block runs once, at the capture.
 //
 // Random numbers: each replay draws the ones that the block, run now, would have drawn.
 //
@@ -46,7 +46,7 @@ typedef enum FyCaptureErrors {
 //
 //   fy_cuda_graph_capture(graph, .pool = fy_cuda_graph_pool(other))
 //
-// First waits for the current device and gives its cached memory back. In the block, `stream` is current: NULL stands for one
+// First waits for the current device and gives its cached memory back. In the block, `stream` is current: NULL means one
 // that the device has for captures; it must not be the default stream. What other streams do belongs to the graph once they
 // wait for the capturing one, and has to be waited for by it again before the block ends. Return, break and goto end it, too.
 //

@@ -95,7 +95,7 @@ FY_API int fy_cublas_version(void);
 // Ferry's own version, "0.1.0".
 FY_API const char *fy_version(void);
 
-// torch.cuda.synchronize(device): waits for all work of that device; on the CPU it returns at once. Errors of earlier
+// torch.cuda.synchronize(device): waits for all work of that device; on the CPU it returns immediately. Errors of earlier
 // asynchronous work surface here, as FY_RUNTIME_ERROR.
 FY_API void fy_synchronize(FyDevice device);
 
@@ -126,7 +126,7 @@ FY_API void fy_set_stream(FyStream *stream);
 FY_API FyDevice fy_stream_device(FyStream *stream);
 
 // stream.cuda_stream: the stream as the CUDA runtime knows it (a cudaStream_t; NULL is the device's default stream), for a launch
-// of one's own: kernel<<<blocks, threads, 0, (cudaStream_t)fy_stream_raw(fy_current_stream(device))>>>(...). Borrowed from the
+// of your own: kernel<<<blocks, threads, 0, (cudaStream_t)fy_stream_raw(fy_current_stream(device))>>>(...). Borrowed from the
 // stream. Never raises.
 FY_API void *fy_stream_raw(const FyStream *stream);
 
@@ -140,7 +140,7 @@ FY_API void fy_stream_wait_stream(FyStream *stream, FyStream *other); // stream.
 typedef struct FyEvent FyEvent;
 
 // torch.cuda.Event(enable_timing=...): an object owned by the scope, bound to a device at its first record.
-// Recording on a stream of another device raises FY_RUNTIME_ERROR; NULL stands for the current stream. All raise
+// Recording on a stream of another device raises FY_RUNTIME_ERROR; NULL means the current stream. All raise
 // FY_RUNTIME_ERROR for an error of earlier work.
 FY_API FyEvent *fy_event_new(bool enable_timing);
 FY_API void fy_event_record(FyEvent *event, FyStream *stream); // event.record(stream)

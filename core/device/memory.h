@@ -65,9 +65,9 @@ FY_API void fy_memory_summary(void *file, FyDevice device);
 
 // What an allocator did. A segment is what cudaMalloc gave; for the CPU, which splits nothing, each block is one.
 typedef enum FyMemoryAction {
-  FY_MEMORY_ALLOC,          // somebody got a block
+  FY_MEMORY_ALLOC,          // a block was handed out
   FY_MEMORY_FREE_REQUESTED, // its tensor is dead,
-  FY_MEMORY_FREE_COMPLETED, // and the block can be given to the next: at once, unless another stream still works on it
+  FY_MEMORY_FREE_COMPLETED, // and the block can be reused: immediately, unless another stream still works on it
   FY_MEMORY_SEGMENT_ALLOC,  // cudaMalloc
   FY_MEMORY_SEGMENT_FREE,   // cudaFree
   FY_MEMORY_OOM,            // not even after the cache had been emptied
@@ -102,7 +102,7 @@ typedef struct FyMemoryEvent {
 typedef struct FyMemoryRecording {
   bool enabled;
   bool clear_history; // forget what was recorded before
-  size_t max_entries; // per device; then each event takes the oldest one's place. 0: no limit
+  size_t max_entries; // per device; then each event replaces the oldest one. 0: no limit
 } FyMemoryRecording;
 FY_API void fy_record_memory_history_with(FyMemoryRecording options);
 

@@ -28,9 +28,9 @@
 // - broadcast_buffers (true unless it is named): before each forward that follows a synchronised one the first rank's
 //   buffers (running means of batch norm) are broadcast.
 // - bucket_cap_mb: MiB of a bucket, 25 (and 1 for the first) when it is 0. As in PyTorch, the first backward has one bucket for
-//   each dtype; before the second forward the buckets are made anew in the order in which the first rank's gradients came.
+//   each dtype; before the second forward the buckets are rebuilt in the order in which the first rank's gradients came.
 // - find_unused_parameters: the graph is searched after each forward for parameters that the output does not depend on, and
-//   the buckets are not made anew.
+//   the buckets are not rebuilt.
 // - device_ids: NULL, or the address of one CUDA index, to which inputs are moved.
 //
 // .grad of the parameters are views of the buckets. Gradients of ranks are averaged, so the loss is to be the mean over a
@@ -54,7 +54,7 @@ FY_API FyModule *fy_distributed_data_parallel_with(FyDistributedDataParallel opt
 // The module inside (.module): what rank 0 evaluates and saves.
 FY_API FyModule *fy_ddp_module(FyModule *ddp);
 
-// with ddp.no_sync(): runs the following block, in which forward and backward add up gradients on this rank alone. The next
+// with ddp.no_sync(): runs the following block, in which forward and backward add up gradients only on this rank. The next
 // backward outside averages the sums. Belongs to the thread; return, break and goto end the block, too.
 #define fy_ddp_no_sync(model)                                                                                          \
   for (FY_AT_END(fy_ddp_no_sync_leave) FyNoSync *fy_guard = fy_ddp_no_sync_open(&(FyNoSync){.ddp = (model)});          \
@@ -79,7 +79,7 @@ FY_API int64_t fy_ddp_bucket_bytes(FyModule *ddp, int bucket);
 // DistributedSampler(dataset, num_replicas, rank, shuffle, seed, drop_last) for a data set of `count` samples: each rank takes
 // every num_replicas-th of one permutation, from its rank on. The permutation is that of fy_random_sampler for seed + epoch,
 // the same in every rank; it is filled up with samples from its beginning, or with drop_last cut off, so that all ranks have as
-// many. num_replicas 0 stands for the world size and this rank; else .rank is taken. shuffle is true unless it is named. Raises
+// many. num_replicas 0 means the world size and this rank; otherwise .rank is used. shuffle is true unless it is named. Raises
 // FY_VALUE_ERROR for a rank outside, and for no samples.
 typedef struct FyDistributedSamplerOptions {
   const char *named;

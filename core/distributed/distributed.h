@@ -11,7 +11,7 @@
 // devices over NCCL (the simulator's where there is no GPU).
 //
 // Collectives are called by all ranks of a group in one order, with tensors of one size and dtype. Before data move, the ranks
-// tell each other what they call; for CUDA tensors by default on simulated devices alone (FERRY_DISTRIBUTED_DEBUG=DETAIL: always,
+// tell each other what they call; for CUDA tensors by default only on simulated devices (FERRY_DISTRIBUTED_DEBUG=DETAIL: always,
 // OFF: never). A call that does not fit, a rank that has died or left, or one that does not come within the timeout raise
 // FY_RUNTIME_ERROR that names rank, call and sequence number, in every rank that waits. The group is of no use after that:
 // later calls raise the same.
@@ -19,7 +19,7 @@
 // Gradients of DistributedDataParallel on the CPU lie in memory that all ranks of a host see, where they are added up without
 // MPI, when all ranks of the group are on one host. FERRY_DISTRIBUTED_SHARED=OFF leaves that to MPI.
 //
-// Threads: one at a time may call what stands here.
+// Threads: one at a time may call these functions.
 #ifndef FERRY_DISTRIBUTED_DISTRIBUTED_H
 #define FERRY_DISTRIBUTED_DISTRIBUTED_H
 
@@ -40,7 +40,7 @@ typedef enum FyReduceOp {
 // ---- the group of all ranks, and others --------------------------------------------------------------------------------
 
 // init_process_group(backend, timeout). backend: "mpi" for CPU tensors, "nccl" for CUDA tensors, NULL for both. timeout: how
-// long a rank waits for others, in seconds (0 stands for 30). Raises FY_VALUE_ERROR for another backend, and FY_RUNTIME_ERROR
+// long a rank waits for others, in seconds (0 means 30). Raises FY_VALUE_ERROR for another backend, and FY_RUNTIME_ERROR
 // "trying to initialize the default process group twice!", where Open MPI or NCCL are needed and missing, and where the
 // processes were not started as ranks of one program.
 typedef struct FyInitProcessGroup {
@@ -68,7 +68,7 @@ FY_API int fy_get_world_size(void);
 // launcher's variables, 0 without them; also before initialisation. Never raises.
 FY_API int fy_get_node_local_rank(void);
 
-// A group of some of the ranks. NULL stands for the group of all.
+// A group of some of the ranks. NULL means the group of all.
 typedef struct FyGroup FyGroup;
 
 // new_group(ranks): every rank of the program calls it, with the same ranks. They are numbered in the group as they are
@@ -80,7 +80,7 @@ FY_API int fy_group_size(const FyGroup *group);
 
 // ---- collectives -------------------------------------------------------------------------------------------------------
 // Options: .group, .async_op = true. Without async_op they return NULL when the result is there (on a CUDA device: when what is
-// queued on the current stream from here on will find it). With it they return at once a work, an object of the scope; the
+// queued on the current stream from here on will find it). With it they immediately return a work, an object of the scope; the
 // tensors are not to be touched before fy_work_wait. Tensors are contiguous (FY_VALUE_ERROR "Tensors must be contiguous"), all
 // on the CPU or all on one CUDA device. Ranks (src, dst) are those of the program, also in a group. None is recorded for
 // backward.
@@ -146,7 +146,7 @@ FY_API bool fy_work_is_completed(FyWork *work);
 
 // ---- what was sent -------------------------------------------------------------------------------------------------------
 
-// Bytes of tensors that this rank has handed to collectives and messages since the start, and how many calls that were: for
+// Bytes of tensors that this rank has passed to collectives and messages since the start, and how many calls that were: for
 // lessons and tests. Reading raises nothing.
 typedef struct FyTraffic {
   int64_t collectives, collective_bytes; // of the rank's own inputs

@@ -15,10 +15,10 @@
 //   fy_make_graphed_callables(fy_modules(encoder, head), fy_list(x, h), .num_warmup_iters = 11);
 //
 // `sample_args` has an input for each module, on its CUDA device, and with the requires_grad that inputs will have. Runs each
-// module num_warmup_iters times (0 stands for 3), forward and backward, on a side stream, then captures the forwards in order
+// module num_warmup_iters times (0 means 3), forward and backward, on a side stream, then captures the forwards in order
 // and the backwards in reverse, all with one pool. From then on fy_forward(module, x) copies x into the memory of the sample,
 // unless it is the sample, and replays, while the module is in the mode (training, eval) that it is in now; in the other mode
-// it runs as before. The result is memory of the graph, which the next call writes anew.
+// it runs as before. The result is memory of the graph, which the next call overwrites.
 //
 // Several modules have to be called in the order in which they stand here, and backward in reverse. The modules' parameters,
 // whose addresses are in the graphs, must not be replaced or moved. There is no second derivative. Warming up changes what

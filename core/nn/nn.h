@@ -21,7 +21,7 @@
 //
 // Several threads may call one module at a time if its layers change nothing in forward (batch norm does, while
 // training); everything else here is for one thread at a time and module. Macros that take any module pass it to the
-// function behind them, which raises FY_TYPE_ERROR for NULL.
+// function that they call, which raises FY_TYPE_ERROR for NULL.
 #ifndef FERRY_NN_NN_H
 #define FERRY_NN_NN_H
 
@@ -38,11 +38,11 @@ typedef struct FyModuleClass {
   FyTensor *(*forward)(FyModule *self, FyTensor *input);            // in a scope of its own: only the result leaves it
   void (*extra_repr)(const FyModule *self, char *out, size_t size); // "in_features=10, out_features=5, bias=True"
   void (*destroy)(FyModule *self);                     // frees what the struct holds beyond registered fields
-  void (*clone)(FyModule *copy, const FyModule *self); // for replicas: mends what a bytewise copy breaks; required
+  void (*clone)(FyModule *copy, const FyModule *self); // for replicas: repairs what a bytewise copy breaks; required
                                                        // beside destroy
 } FyModuleClass;
 
-// What stands for a module's forward while the module is in the mode that it was made for (nn/cuda_graph.h); within an object.
+// What replaces a module's forward while the module is in the mode that it was made for (nn/cuda_graph.h); within an object.
 typedef struct FyGraphedForward {
   bool training;
   FyTensor *(*forward)(const struct FyGraphedForward *self, FyModule *module, FyTensor *input);
@@ -79,7 +79,7 @@ FY_API void *fy_module_new_with(size_t bytes, const char *name, FyTensor *(*forw
 FY_API void *fy_module_new_of(size_t bytes, const FyModuleClass *type);
 
 // self->field = child / parameter / buffer, registered under the field's name; assigning again replaces. Parameters get
-// requires_grad; NULL stands for one that is not there (bias=False). Raise FY_VALUE_ERROR for a parameter that is no leaf
+// requires_grad; NULL means that there is none (bias=False). Raise FY_VALUE_ERROR for a parameter that is no leaf
 // and for a child that contains its parent, FY_TYPE_ERROR for a NULL child, FY_KEY_ERROR for a name with a dot or empty.
 #define fy_register_module(self, field, module)                                                                        \
   ((self)->field = fy_module_add_child((FyModule *)(self), #field, (module), (char *)&(self)->field - (char *)(self)))
@@ -144,7 +144,7 @@ FY_API void fy_module_requires_grad_(FyModule *module, bool requires_grad);
 FY_API void fy_module_apply_of(FyModule *module, void (*fn)(FyModule *module, void *context), void *context);
 #define fy_module_apply(module, fn, context) fy_module_apply_of((FyModule *)(module), (fn), (context))
 
-// print(module), as PyTorch prints it, newline at the end; repr for the text alone, which the caller frees (raises
+// print(module), as PyTorch prints it, newline at the end; repr returns the text, which the caller frees (raises
 // FY_OUT_OF_MEMORY_ERROR).
 FY_API void fy_module_print_of(const FyModule *module);
 #define fy_module_print(module) fy_module_print_of((const FyModule *)(module))
@@ -172,7 +172,7 @@ FY_API FyModule *fy_nn_linear_with(int in_features, FyLayerOptions options);
 
 // nn.Conv2d(in_channels, out_channels, kernel_size): fy_nn_conv2d(3, 16, 3, .padding = 1).
 typedef struct FyConv2dOptions {
-  int kernel_size, stride, padding, dilation, groups; // 0 stands for 1 where 0 makes no sense
+  int kernel_size, stride, padding, dilation, groups; // 0 means 1 where 0 makes no sense
   bool no_bias;
   FyDevice device;
   FyDType dtype;

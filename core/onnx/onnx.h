@@ -6,7 +6,7 @@
 // Gradients, random numbers and changes of state are no part of it.
 //
 // Files are packed and unpacked by protobuf-c and not by protobuf's C++ library: that would bring generated C++ and its exceptions,
-// which have no place beside errors that jump, and 3.3 MB of library where protobuf-c has 43 kB (Debian 12, amd64).
+// which do not work with errors that jump, and 3.3 MB of library where protobuf-c has 43 kB (Debian 12, amd64).
 #ifndef FERRY_ONNX_ONNX_H
 #define FERRY_ONNX_ONNX_H
 
@@ -17,7 +17,7 @@
 // not at all.
 //
 // Raises FY_TYPE_ERROR for a module that is not traced, FY_NOT_IMPLEMENTED_ERROR, naming it, for an op that ONNX cannot say or
-// that has no place in a forward pass, FY_VALUE_ERROR for names that come twice and for a network of more than 2 GB, the most that
+// that is not allowed in a forward pass, FY_VALUE_ERROR for names that come twice and for a network of more than 2 GB, the most that
 // protobuf allows, FY_OS_ERROR when the file system refuses: nothing is written then.
 #define fy_onnx_save(traced, path) fy_onnx_save_of((FyModule *)(traced), (path))
 FY_API void fy_onnx_save_of(FyModule *traced, const char *path);
@@ -25,7 +25,7 @@ FY_API void fy_onnx_save_of(FyModule *traced, const char *path);
 typedef struct FyOnnxLoad {
   const char *path;
   FyDevice device; // of the parameters and of the input; the CPU by default
-  FySize shape;    // of the input, where the file leaves more open than the batch: it is read for this shape alone
+  FySize shape;    // of the input, where the file leaves more open than the batch: it is read for this shape only
 } FyOnnxLoad;
 
 // A traced module that computes what the file says: one input, one output. fy_onnx_load("net.onnx"), fy_onnx_load("net.onnx",

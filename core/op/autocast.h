@@ -20,7 +20,7 @@
 // fy_autocast(device.type, .dtype = FY_BFLOAT16, .enabled = use_amp) { ... }. Applies to ops on tensors of that device type, in
 // the calling thread; regions nest, and an inner one with .enabled = false computes in the inputs' own types. Errors
 // that leave the region restore what was before it, and so do return, break and goto.
-//   dtype          0 stands for what fy_get_autocast_dtype(device_type) says: float16 on CUDA, bfloat16 on a CPU at first
+//   dtype          0 means what fy_get_autocast_dtype(device_type) says: float16 on CUDA, bfloat16 on a CPU at first
 //   enabled        true unless it is named
 //   cache_enabled  as in the region around it, true at first, unless it is named. While it is, a float32 leaf that requires
 //                  grad is cast once, and the cast is used until the outermost region of the thread ends. So, as in PyTorch, what
@@ -46,7 +46,7 @@ FY_API void fy_clear_autocast_cache(void);             // torch.clear_autocast_c
 FY_API bool
 fy_is_autocast_available(int device_type); // torch.amp.is_autocast_available("cuda"): may be given to fy_autocast
 
-// What the macro stands on.
+// What the macro expands to.
 typedef struct FyAutocastGuard {
   int device_type;
   FyDType dtype;

@@ -7,7 +7,7 @@
 //
 // A convolution, or its gradient by the input or by the weight, can be computed in several ways, and which is fastest depends on
 // its sizes and on the machine. Without this mode a rule chooses by the sizes. With it, the first call of each kind times every
-// algorithm on its own data: once to warm up, then three to twelve times, turn by turn, the best of which counts. What it chose is
+// algorithm on its own data: once to warm up, then three to twelve times, alternating; the best time counts. What it chose is
 // remembered, and further calls of the kind use it at no cost. A kind is: the pass, the sizes of input and weight, stride,
 // padding, dilation, groups, bias, dtype, layout, the device, and on the CPU the number of threads. A program whose sizes are
 // ever new pays for a search in every step: leave the mode off there.
@@ -50,7 +50,7 @@ FY_API bool fy_backends_deterministic(void);
 // times a direct convolution's, and is measured by the largest products of a tile (core/op/convolution/winograd.h);
 // infinities, NaNs and overflow come out as in a direct one, since a call with a number of 2^32 or more is given to one. Off:
 // convolutions are direct, by rule and in benchmark mode, cuDNN's too. After torch.backends.nnpack.set_flags: NNPACK's
-// convolutions, which PyTorch's CPU has besides oneDNN's, are Winograd's, too. Never raise.
+// convolutions, which PyTorch's CPU has in addition to oneDNN's, are also Winograd's. Never raise.
 FY_API void fy_backends_set_winograd(bool on);
 FY_API bool fy_backends_winograd(void);
 
@@ -67,7 +67,7 @@ FY_API FyBenchmarkCounts fy_backends_benchmark_counts(void);
 // FY_OUT_OF_MEMORY_ERROR.
 FY_API const char *fy_backends_benchmark_report(void);
 
-// Forgets it all, so that the next call of each kind is timed anew. Never raises.
+// Clears the cache, so that the next call of each kind is timed again. Never raises.
 FY_API void fy_backends_benchmark_clear(void);
 
 #endif

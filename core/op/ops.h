@@ -151,7 +151,7 @@ FY_API FyTensor *fy_mse_loss_with(FyTensor *input, FyMseLoss options);
 // ---- images: tensors are (N, C, H, W) ------------------------------------------------------------------------------------------
 
 // F.conv2d(x, weight, bias): x (N, C, H, W), weight (O, C / groups, kH, kW), bias (O) or NULL.
-// fy_conv2d(x, w, b) or fy_conv2d(x, w, NULL, .stride = 2, .padding = 1). A stride, dilation or groups of 0 stands for 1.
+// fy_conv2d(x, w, b) or fy_conv2d(x, w, NULL, .stride = 2, .padding = 1). A stride, dilation or groups of 0 means 1.
 typedef struct FyConv2d {
   FyTensor *bias;
   int stride, padding, dilation, groups;

@@ -21,7 +21,7 @@ typedef struct FySgd {
   FyTensorList *parameters;
   double lr, momentum, dampening, weight_decay;
   bool nesterov;
-  const char *named; // the arguments' text, by the macro. NULL: lr 0 stands for the default
+  const char *named; // the arguments' text, by the macro. NULL: lr 0 means the default
 } FySgd;
 #define fy_sgd(...) fy_sgd_with((FySgd){.named = FY_TEXT_OF(__VA_ARGS__), .parameters = __VA_ARGS__})
 FY_API FyOptimizer *fy_sgd_with(FySgd options);

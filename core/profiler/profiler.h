@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Profiles: which calls a piece of a program makes, and where its time and memory go. torch.profiler.
+// Profiles: which calls a part of a program makes, and where its time and memory go. torch.profiler.
 //
 //   FyProfile *prof;
 //   fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA, .record_shapes = true) {
@@ -19,7 +19,7 @@
 // simulator's, of one CPU doing a GPU's work. They show the order of things and
 // who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU they are CUPTI's, which is
 // a part of NVIDIA's CUDA toolkit and found when a profile is taken; where it is not found, or another profiler has it, a warning
-// says so once, and the ops, copies and waits of the host are there alone. What CUPTI knows less of: streams bear its numbers,
+// says so once, and the ops, copies and waits of the host are the only rows. What CUPTI knows less of: streams bear its numbers,
 // and a launch of a graph is one call for many kernels.
 //
 // Ranges of fy_record_function go to NVTX as well, with or without a profile, once a real GPU is in use and if libferry-cuda.so was
@@ -126,7 +126,7 @@ typedef struct FyKeyAverages {
   bool simulated;              // CUDA times are a simulated device's
   const char *model;           // what they are where it plays a GPU (fy_cuda_model), else NULL
   FyProfileOptions options;    // those of the profile
-  int64_t dropped; // ranges that were not kept, for want of memory or because more than 128 were open at once
+  int64_t dropped; // ranges that were not kept, for want of memory or because more than 128 were open at the same time
 } FyKeyAverages;
 
 // prof.key_averages(group_by_input_shape): what was recorded last, summed up; an object of the innermost scope. Ranges

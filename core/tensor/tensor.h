@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors: what they are, and what can be asked of them. How they are made stands in op/creation/factory.h, how they are
-// viewed, moved and computed with in op/ops.h, how they are printed and saved in op/host/host.h.
+// Tensors and their properties. op/creation/factory.h creates tensors; op/ops.h views, moves and computes with them;
+// op/host/host.h prints and saves them.
 //
 // Every function that returns a tensor returns one owned by the innermost open scope (scope.h), unless it says otherwise.
 // The caller's tensors are never consumed. Functions with options take them as designated initialisers after the

@@ -23,7 +23,7 @@
 // the trace take them, and raise what those raise where not. Another rank, dtype or device is refused. For each new shape a
 // plan is made: a run of that shape then allocates nothing but its result.
 //
-// Threads. Several threads may run one traced module at a time. While one does, nobody may change its parameters.
+// Threads. Several threads may run one traced module at a time. While one does, no thread may change its parameters.
 #ifndef FERRY_TRACE_TRACE_H
 #define FERRY_TRACE_TRACE_H
 
@@ -32,7 +32,7 @@
 typedef struct FyTrace {
   FyTensor *example;
   bool no_check;          // check_trace=False
-  FyTensors check_inputs; // check_inputs: compared with the model, too; none: the example alone
+  FyTensors check_inputs; // check_inputs: also compared with the model; none: only the example
 } FyTrace;
 
 // torch.jit.trace(model, example): the traced module, owned by the innermost scope. fy_trace(model, x),
@@ -46,7 +46,7 @@ typedef struct FyTrace {
 #define fy_trace(model, ...) fy_trace_with((FyModule *)(model), (FyTrace){.example = __VA_ARGS__})
 FY_API FyModule *fy_trace_with(FyModule *model, FyTrace options);
 
-// torch.jit.trace's check (check_trace): for each input, traces the model anew and compares the ops, then runs both and compares
+// torch.jit.trace's check (check_trace): for each input, traces the model again and compares the ops, then runs both and compares
 // their results, within 1e-5 of absolute and relative difference. Raises FY_RUNTIME_ERROR "Tracing failed sanity checks!" with
 // what was different: the first op that differs, or how far the results are apart. FY_TYPE_ERROR for a module that is not
 // traced.

@@ -76,7 +76,7 @@ FY_API FyTensor *fy_randint_with(int64_t low, int64_t high, FyFactory options);
 typedef struct FyRange {
   double end;
   FyNamedOptions no_number_here; // .start = ..., .step = ...
-  double start, step;            // a step of 0 stands for 1
+  double start, step;            // a step of 0 means 1
   FyDType dtype;
   FyDevice device;
   bool requires_grad;
