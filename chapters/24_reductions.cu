@@ -9,7 +9,7 @@
 // prints: ^the kernel, again +[0-9.]+ +same bits: True$
 #include "kernels.h"
 
-enum { THREADS = 256, WARP = 32, MOST_BLOCKS = 1024 };
+enum { THREADS = 256, WARP = 32, MAX_BLOCKS = 1024 };
 #define ALL_LANES 0xffffffffu
 
 // [atomic]
@@ -41,9 +41,9 @@ __global__ void strided(float *sums, const float *x) {
   part[t] = x[blockIdx.x * THREADS + t];
   __syncthreads();
   for (int step = 1; step < THREADS; step *= 2) {
-    int at = 2 * step * t;
-    if (at < THREADS)
-      part[at] += part[at + step];
+    int index = 2 * step * t;
+    if (index < THREADS)
+      part[index] += part[index + step];
     __syncthreads();
   }
   if (t == 0)
@@ -84,13 +84,13 @@ __global__ void two_loads(float *sums, const float *x) {
 // [end]
 
 // [last_warp]
-// The last 64 sums are one warp's business: it needs no other warp, and so no __syncthreads().
+// One warp adds the last 64 partial sums. No other warp takes part, so __syncthreads() is not needed.
 static __device__ void finish_warp(float *part, int lane) {
   for (int half = WARP; half > 0; half /= 2) {
     float other = part[lane + half];
-    __syncwarp(); // all have read, before any writes
+    __syncwarp(); // all lanes have read before any lane writes
     part[lane] += other;
-    __syncwarp(); // all have written, before any reads
+    __syncwarp(); // all lanes have written before any lane reads
   }
 }
 
@@ -112,7 +112,7 @@ __global__ void last_warp(float *sums, const float *x) {
 // [end]
 
 // [unrolled]
-// SIZE is known when this is compiled: of the ifs nothing is left, and no loop counts.
+// SIZE is known at compile time. The compiler unrolls the loop, and each `half` becomes a constant.
 template <int SIZE> __global__ void unrolled(float *sums, const float *x) {
   __shared__ float part[SIZE];
   int t = threadIdx.x, i = blockIdx.x * 2 * SIZE + t;
@@ -154,23 +154,23 @@ template <int SIZE> __global__ void many(float *sums, const float *x, int n) {
 // [end]
 
 // [shuffles]
-// The sum over the 32 lanes of a warp, in lane 0: from register to register, with no memory in between.
+// The sum over the 32 lanes of a warp, in lane 0. The values move from register to register.
 static __device__ float warp_sum(float x) {
-  for (int apart = WARP / 2; apart > 0; apart /= 2)
-    x += __shfl_down_sync(ALL_LANES, x, apart);
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    x += __shfl_down_sync(ALL_LANES, x, offset);
   return x;
 }
 
 // The sum over a block of whole warps, in thread 0.
 static __device__ float block_sum(float x) {
-  __shared__ float of_warp[WARP];
+  __shared__ float warp_sums[WARP];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   x = warp_sum(x);
   if (lane == 0)
-    of_warp[warp] = x;
+    warp_sums[warp] = x;
   __syncthreads();
   if (warp == 0)
-    x = warp_sum(lane < (int)blockDim.x / WARP ? of_warp[lane] : 0);
+    x = warp_sum(lane < (int)blockDim.x / WARP ? warp_sums[lane] : 0);
   return x;
 }
 
@@ -185,7 +185,7 @@ __global__ void shuffles(float *sums, const float *x, int n) {
 // [end]
 
 // [by_atomics]
-// No second launch: each block adds its sum to the result itself, which was zeroed before.
+// One launch: each block adds its sum to *sum, which must be 0 before the launch.
 __global__ void by_atomics(float *sum, const float *x, int n) {
   float own = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
@@ -197,7 +197,7 @@ __global__ void by_atomics(float *sum, const float *x, int n) {
 // [end]
 
 // [one_pass]
-// The block that is done last adds the blocks' sums. `done` is 0 before and after.
+// The block that finishes last adds the sums of all blocks. The counter `done` is 0 before and after the launch.
 __global__ void one_pass(float *sum, float *sums, unsigned int *done, const float *x, int n) {
   __shared__ bool last;
   float own = 0;
@@ -206,13 +206,13 @@ __global__ void one_pass(float *sum, float *sums, unsigned int *done, const floa
   own = block_sum(own);
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = own;
-    __threadfence(); // the sum is written before it is counted
+    __threadfence(); // the sum is stored before the counter is incremented
     last = atomicAdd(done, 1u) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last)
     return;
-  __threadfence(); // the sums are read after they were counted
+  __threadfence(); // the sums are loaded after the counter was read
   own = 0;
   for (int i = threadIdx.x; i < (int)gridDim.x; i += blockDim.x)
     own += sums[i];
@@ -225,34 +225,34 @@ __global__ void one_pass(float *sum, float *sums, unsigned int *done, const floa
 // [end]
 
 // [vote]
-// How many elements lie above a bound: a warp counts its own by one vote.
+// Counts the elements above a bound. Each warp counts its elements with one vote.
 __global__ void count_above(int *count, const float *x, float bound, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned int above = __ballot_sync(ALL_LANES, i < n && x[i] > bound); // all lanes vote, those beyond n with 0
+  unsigned int above = __ballot_sync(ALL_LANES, i < n && x[i] > bound); // lanes past the end vote 0
   if (threadIdx.x % WARP == 0)
     atomicAdd(count, __popc(above));
 }
 // [end]
 
 // [groups]
-// Sums of rows of 8: a warp has four rows, and its shuffles stay within 8 lanes.
+// Sums of rows of 8 elements. A warp has four rows, and its shuffles stay within groups of 8 lanes.
 __global__ void sum_rows(float *sums, const float *x, int rows) {
   int i = blockIdx.x * blockDim.x + threadIdx.x, row = i / 8;
   float own = row < rows ? x[i] : 0;
-  for (int apart = 4; apart > 0; apart /= 2)
-    own += __shfl_down_sync(ALL_LANES, own, apart, 8);
+  for (int offset = 4; offset > 0; offset /= 2)
+    own += __shfl_down_sync(ALL_LANES, own, offset, 8);
   if (row < rows && i % 8 == 0)
     sums[row] = own;
 }
 // [end]
 
-// ---- arrays, and what is right --------------------------------------------------------------------------------------------
+// ---- arrays and the expected sum ----------------------------------------------------------------------------------------
 
 static float *x, *sums, *sum, *x_host;
 static unsigned int *done;
 static double right;
 
-// Small whole numbers: floats add them up exactly, in any order.
+// Small integers: floats add them without rounding, in any order.
 static void arrays_begin(int n) {
   const size_t bytes = n * sizeof(float);
   CHECK(cudaMalloc(&x, bytes));
@@ -287,7 +287,7 @@ static const char *truth(bool value) {
 
 static const Table table = {5, {10, 7, 6, 20, 10}};
 
-// What the sums of the blocks add up to.
+// The total of the blocks' sums.
 static double added_up(int blocks) {
   double all = 0;
   float *of_blocks = (float *)malloc(blocks * sizeof(float));
@@ -298,7 +298,7 @@ static double added_up(int blocks) {
   return all;
 }
 
-// A line about a kernel that took `ms` and left the sums of `blocks` blocks, or (`finished`) one alone in `sum`.
+// A line about a kernel that took `ms`. It left one sum per block in `sums` or (`finished`) the total in `sum`.
 static void row(const char *kernel, int blocks, bool finished, int n, float ms) {
   const double all = finished ? fetched(sum) : added_up(blocks);
   table_row(&table, kernel, text("%d", blocks), truth(all == right), time_text(ms),
@@ -313,7 +313,7 @@ static void clear(void) {
 
 static void seven_steps(int n) {
   heading("Seven steps");
-  const int blocks = n / THREADS, half = blocks / 2, few = half < MOST_BLOCKS ? half : MOST_BLOCKS;
+  const int blocks = n / THREADS, half = blocks / 2, few = half < MAX_BLOCKS ? half : MAX_BLOCKS;
   float ms = 0;
   printf("%d floats; the blocks' sums are added up by the host, which is not timed\n", n);
   table_row(&table, "kernel", "blocks", "right", "time", "rate");
@@ -342,7 +342,7 @@ static void seven_steps(int n) {
 
 static void by_warps(int n) {
   heading("Shuffles, and one launch");
-  const int blocks = n / THREADS < MOST_BLOCKS ? n / THREADS : MOST_BLOCKS;
+  const int blocks = n / THREADS < MAX_BLOCKS ? n / THREADS : MAX_BLOCKS;
   float ms = 0;
   table_row(&table, "kernel", "blocks", "right", "time", "rate");
   timed(ms)
@@ -393,7 +393,7 @@ static void votes_and_groups(int n) {
   printf("rows of 8:       %s\n", truth(wrong == 0));
 }
 
-// The kernel `shuffles` again, in two launches, under another name: so the inspector counts the one in the table by itself.
+// The kernel `shuffles` under another name, for two launches: the inspector then counts `shuffles` separately.
 __global__ void two_passes(float *sums, const float *x, int n) {
   float own = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
@@ -413,19 +413,19 @@ static float kernels_sum(int n, int blocks) {
 static void which_order(int n) {
   heading("Which order");
   double exact = 0;
-  float one_by_one = 0, from_behind = 0;
+  float one_by_one = 0, backward = 0;
   for (int i = 0; i < n; i++)
     x_host[i] = 1.0f / (float)(i + 1);
   for (int i = 0; i < n; i++) {
     exact += x_host[i];
     one_by_one += x_host[i];
-    from_behind += x_host[n - 1 - i];
+    backward += x_host[n - 1 - i];
   }
   CHECK(cudaMemcpy(x, x_host, n * sizeof(float), cudaMemcpyHostToDevice));
   const float first = kernels_sum(n, 64), again = kernels_sum(n, 64), other = kernels_sum(n, 5);
   printf("in double          %10.6f\n", exact);
   printf("one by one         %10.6f\n", one_by_one);
-  printf("from behind        %10.6f\n", from_behind);
+  printf("from behind        %10.6f\n", backward);
   printf("the kernel         %10.6f\n", first);
   printf("the kernel, again  %10.6f  same bits: %s\n", again, truth(first == again));
   printf("with 5 blocks      %10.6f  same bits: %s\n", other, truth(first == other));

@@ -41,7 +41,7 @@ const Mistake LAUNCH_REFUSED = {
     "invalid launch configuration",
     "A block has 1 to 1024 threads (x * y * z, with z at most 64), a grid at most 65535 blocks in y and in z. Beyond "
     "that the kernel does not run, and cudaGetLastError says so.",
-    "docs/20_the_first_kernel.md#errors-at-once-and-later"};
+    "docs/20_the_first_kernel.md#launch-errors-and-asynchronous-errors"};
 const Mistake PAST_THE_END = {"out-of-bounds write",
                               "A thread writes beyond the end of an array. A grid usually has more threads than "
                               "elements: compare the index with the size before the access.",

@@ -43,7 +43,7 @@ static const Mistake ELSEWHERE = {"result on the wrong device", "Return the loss
 static const Mistake GRAPHS = {"losses keep their graphs",
                                "A loss with its graph keeps the tensors of the whole step in memory. Store "
                                "fy_detach(loss).",
-                               "docs/11_memory.md#what-a-graph-keeps-alive"};
+                               "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake NOT_CLEARED = {
     "gradients not cleared",
     "The model came with gradients, and the first step added to them. Call fy_zero_grad before fy_backward.",

@@ -7,15 +7,15 @@ static const Mistake LOSS_GRAPHS = {
     "losses attached to the autograd graph",
     "The returned losses require a gradient, so they keep the graph of every step alive. "
     "Store fy_detach(loss), or copy in fy_no_grad.",
-    "docs/11_memory.md#a-leak-that-python-has-too"};
+    "docs/11_memory.md#memory-leaks-summing-losses"};
 static const Mistake STAYS = {"tensors of every step kept alive",
                               "Each step keeps tensors that are still in use. Put fy_scope around the step, "
                               "and look for what holds a reference past its end.",
-                              "docs/11_memory.md#when-a-tensor-dies"};
+                              "docs/11_memory.md#tensor-lifetime"};
 static const Mistake CUT_OFF = {"no autograd graph",
                                 "The loss does not depend on the parameters. Run the forward pass with gradients "
                                 "enabled, and detach nothing before backward.",
-                                "docs/11_memory.md#what-a-graph-keeps-alive"};
+                                "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake NOT_CLEARED = {"gradients not cleared",
                                     "backward adds to .grad. Clear the gradients after each step with fy_set_grad(p, "
                                     "NULL).",
@@ -29,7 +29,7 @@ static const Mistake ONE_GRAPH = {"one update for all batches",
                                   "docs/05_model_moves.md#training-steps"};
 static const Mistake NOT_NOTED = {"losses not stored",
                                   "The returned losses are all zero. Copy each loss into its element of the result.",
-                                  "docs/11_memory.md#a-leak-that-python-has-too"};
+                                  "docs/11_memory.md#memory-leaks-summing-losses"};
 static const Mistake LATE = {"loss computed after the update",
                              "Store the loss that you called backward on. Do not run the batch through the model "
                              "again.",
@@ -38,12 +38,12 @@ static const Mistake OVERWRITTEN = {
     "result shared between calls",
     "A later call changed the losses that an earlier call had returned. Make a new tensor "
     "in each call, and none that is static.",
-    "docs/11_memory.md#when-a-tensor-dies"};
+    "docs/11_memory.md#tensor-lifetime"};
 static const Mistake ON_HOST = {"result on the wrong device",
                                 "Make the losses on the device of x: fy_zeros(..., .device = fy_device_of(x)).",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NOTHING = {"no result returned", "Return the losses.",
-                                "docs/11_memory.md#a-leak-that-python-has-too"};
+                                "docs/11_memory.md#memory-leaks-summing-losses"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ EXERCISE = {
     .minutes = 20,
     .essential = true,
     .bug = true,
-    .lesson = "docs/11_memory.md#a-leak-that-python-has-too",
+    .lesson = "docs/11_memory.md#memory-leaks-summing-losses",
     .hints =
         {"Print fy_memory_allocated(fy_device_of(x)) in each iteration. By how much does it grow, and how large is "
          "the model's output?",

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LESSON "docs/11_memory.md#what-a-graph-keeps-alive"
+#define LESSON "docs/11_memory.md#memory-held-by-the-autograd-graph"
 #define EVALUATION "docs/09_training_a_classifier.md#evaluation"
 
 static const Mistake RECORDED = {"autograd graph recorded",
@@ -39,7 +39,7 @@ static const Mistake MEAN_OF_MEANS = {
     "mean of batch means",
     "The last batch is smaller, but you gave it the same weight. Multiply the mean of "
     "each batch by its number of samples, and divide by N.",
-    "docs/11_memory.md#needing-less"};
+    "docs/11_memory.md#four-ways-to-use-less-memory"};
 static const Mistake LAST_LEFT_OUT = {"last batch dropped",
                                       "N is no multiple of the batch size. The last, smaller batch counts too.",
                                       "docs/07_pitfalls.md#batches-instead-of-single-samples"};
@@ -49,7 +49,7 @@ static const Mistake WHOLE = {"batch size exceeded",
 static const Mistake STAYS = {"tensors of every batch kept alive",
                               "No graph is recorded, but each batch keeps tensors that are still in use. "
                               "Put fy_scope { ... } around each batch.",
-                              "docs/11_memory.md#when-a-tensor-dies"};
+                              "docs/11_memory.md#tensor-lifetime"};
 static const Mistake FROZEN = {"requires_grad left off",
                                "Parameters that required a gradient do not any more, so training cannot go on. "
                                "Restore it, or use fy_no_grad.",
@@ -308,7 +308,7 @@ EXERCISE = {
     .chapter = 11,
     .level = LEVEL_EASY,
     .minutes = 20,
-    .lesson = "docs/11_memory.md#what-a-graph-keeps-alive",
+    .lesson = "docs/11_memory.md#memory-held-by-the-autograd-graph",
     .stars = {{"the global random generator is not used", {&DRAWN}}},
     .hints =
         {"fy_eval(model) before the loop. Store model->training first, and restore it at the end with "

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <string.h>
 
-#define LESSON "docs/11_memory.md#needing-less"
+#define LESSON "docs/11_memory.md#four-ways-to-use-less-memory"
 
 static const Mistake EQUAL_SHARES = {
     "mean of micro-batch means",
@@ -49,17 +49,17 @@ static const Mistake MEAN_OF_LOSSES = {"returned loss not weighted",
 static const Mistake WITH_GRAPH = {"returned loss attached to the autograd graph",
                                    "The returned loss requires a gradient, so it keeps graphs alive. Add up "
                                    "fy_detach(loss), or add in fy_no_grad.",
-                                   "docs/11_memory.md#a-leak-that-python-has-too"};
+                                   "docs/11_memory.md#memory-leaks-summing-losses"};
 static const Mistake STAYS = {"graphs of earlier micro-batches kept alive",
                               "The memory in use grows with every micro-batch. Call fy_backward for each one, and "
                               "put fy_scope { ... } around it.",
-                              "docs/11_memory.md#what-a-graph-keeps-alive"};
+                              "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake STEPPED = {"parameters updated",
                                 "Compute the gradients only. The optimizer step is the task of the caller.", LESSON};
 static const Mistake NO_GRADIENTS = {"backward not called",
                                      "The loss is returned, but no gradient was added. Call fy_backward for each "
                                      "micro-batch.",
-                                     "docs/11_memory.md#what-a-graph-keeps-alive"};
+                                     "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the loss on the device of x.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake IN_AN_INT = {
@@ -291,7 +291,7 @@ EXERCISE = {
     .level = LEVEL_MEDIUM,
     .minutes = 25,
     .essential = true,
-    .lesson = "docs/11_memory.md#needing-less",
+    .lesson = "docs/11_memory.md#four-ways-to-use-less-memory",
     .stars = {{"at most N / rows + 1 forward passes", {&SMALLER, &TWICE}}},
     .hints =
         {"fy_narrow(x, 0, i, n) are n rows from row i on. n is `rows`, or what remains of the batch.",

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ORDER "docs/12_mixed_precision.md#who-waits-for-the-device"
-#define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
+#define ORDER "docs/12_mixed_precision.md#gradient-clipping-and-synchronization"
+#define LOOP "docs/12_mixed_precision.md#gradient-scaling"
 #define REGION "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"
 
 static const Mistake NOTHING = {"no result returned", "Return the loss.", LOOP};
@@ -65,7 +65,7 @@ static const Mistake GRAPH = {"result attached to the autograd graph",
 static const Mistake HALF_MODEL = {"model converted to float16",
                                    "The gradients are float16. Leave the parameters in float32: autocast converts what "
                                    "it needs.",
-                                   "docs/12_mixed_precision.md#modelhalf-instead"};
+                                   "docs/12_mixed_precision.md#training-with-modelhalf"};
 static const Mistake WAITED = {"additional host synchronization",
                                "Something other than the scaler's step made the host wait for the device. Read no "
                                "numbers, and make no tensors from host data.",

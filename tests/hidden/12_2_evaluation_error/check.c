@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FORMATS "docs/12_mixed_precision.md#four-ways-to-write-a-number"
+#define FORMATS "docs/12_mixed_precision.md#floating-point-formats"
 #define REGION "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"
 
 static const Mistake SUM = {"accumulation in float16",

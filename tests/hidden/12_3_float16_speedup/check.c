@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOP "docs/12_mixed_precision.md#a-training-loop-with-a-scaler"
-#define WAITS "docs/12_mixed_precision.md#who-waits-for-the-device"
+#define LOOP "docs/12_mixed_precision.md#gradient-scaling"
+#define WAITS "docs/12_mixed_precision.md#gradient-clipping-and-synchronization"
 #define CARE "docs/04_benchmarks.md#warm-up-and-synchronization"
 #define EARLY "docs/04_benchmarks.md#timing-without-synchronization"
 

@@ -5,58 +5,58 @@
 #include <string.h>
 
 static const Mistake NOTHING = {"no result returned", "Return the output of the last block.",
-                                "docs/13_checkpointing.md#in-segments"};
+                                "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake LEFT_OUT = {"blocks left out",
                                  "Some blocks never ran. If count is no multiple of segments, one segment or several "
                                  "must be longer.",
-                                 "docs/13_checkpointing.md#in-segments"};
+                                 "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake NOT_CHECKPOINTED = {"no checkpoint",
                                          "Every block ran only once, so all activations were kept. Run the segments in "
                                          "fy_checkpoint.",
-                                         "docs/13_checkpointing.md#in-segments"};
+                                         "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake ONE_SEGMENT = {"whole model in one checkpoint",
                                     "The second forward pass keeps the activations of all blocks at once. Use a "
                                     "checkpoint per segment.",
-                                    "docs/13_checkpointing.md#the-whole-model-in-one-checkpoint"};
+                                    "docs/13_checkpointing.md#one-checkpoint-around-the-whole-model"};
 static const Mistake EVERY_BLOCK = {"one checkpoint per block",
                                     "Each block is a checkpoint of its own, so the inputs of all blocks are kept. Use "
                                     "`segments` checkpoints.",
-                                    "docs/13_checkpointing.md#in-segments"};
+                                    "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake CUT_OFF = {"graph cut off",
                                 "Gradients do not reach all parameters, or not x. A checkpoint needs neither "
                                 "fy_no_grad nor fy_detach.",
-                                "docs/13_checkpointing.md#in-segments"};
+                                "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake SHARED_CONTEXT = {
     "context shared by the segments",
     "Backward ran blocks of another segment, because the context had changed. Allocate "
     "one context per segment.",
-    "docs/13_checkpointing.md#a-function-of-your-own"};
+    "docs/13_checkpointing.md#checkpointing-your-own-function"};
 static const Mistake TWO_CALLS = {
     "context shared by two calls",
     "Backward of the first call ran blocks of a later call. Allocate the contexts in each "
     "call, and use no static ones.",
-    "docs/13_checkpointing.md#in-segments"};
+    "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake GONE = {"use after free of the context",
                              "Backward read a context that no longer existed. Allocate it with malloc, copy the "
                              "block pointers into it, and free it with .free_context.",
-                             "docs/13_checkpointing.md#a-function-of-your-own"};
+                             "docs/13_checkpointing.md#checkpointing-your-own-function"};
 static const Mistake OTHER_NUMBERS = {
     "different random numbers in the second run",
     "With dropout the gradients belong to other dropped elements than the result. Keep "
     ".preserve_rng_state on.",
-    "docs/13_checkpointing.md#what-stays-the-same"};
+    "docs/13_checkpointing.md#bit-identical-gradients"};
 static const Mistake TOO_OFTEN = {"nested checkpoints",
                                   "A block ran three times or more. Put no checkpoint inside another one.",
-                                  "docs/13_checkpointing.md#in-segments"};
+                                  "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake TOO_FEW = {"segments without a checkpoint",
                                 "More blocks than those of one segment kept their activations. Checkpoint all "
                                 "segments but the last.",
-                                "docs/13_checkpointing.md#in-segments"};
+                                "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake LONG_SEGMENT = {
     "segments of unequal length",
     "One segment is much longer than count / segments, and its second forward pass keeps "
     "too much.",
-    "docs/13_checkpointing.md#in-segments"};
+    "docs/13_checkpointing.md#checkpointing-in-segments"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -344,7 +344,7 @@ EXERCISE = {
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
-    .lesson = "docs/13_checkpointing.md#in-segments",
+    .lesson = "docs/13_checkpointing.md#checkpointing-in-segments",
     .hints =
         {"Write a function that runs some of the blocks on inputs[0], and call it with fy_checkpoint once per segment.",
          "The context tells the function which blocks to run. It must live until backward: a struct from malloc for "

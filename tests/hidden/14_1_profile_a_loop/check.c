@@ -39,7 +39,7 @@ static const Mistake NO_SIZES = {"input shapes not recorded",
 static const Mistake GONE = {"result freed with its scope",
                              "The averages belong to an fy_scope that ended in your function. Return "
                              "fy_keep(averages), or use no scope.",
-                             "docs/11_memory.md#when-a-tensor-dies"};
+                             "docs/11_memory.md#tensor-lifetime"};
 static const Mistake OPEN = {"profile not ended",
                              "No other profile can begin after your function. Call fy_profile_end, or use the "
                              "block fy_profile(...) { ... }.",

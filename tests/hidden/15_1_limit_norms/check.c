@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BRANCH "docs/15_tracing.md#a-frozen-branch"
-#define SHAPES "docs/15_tracing.md#other-shapes"
+#define BRANCH "docs/15_tracing.md#control-flow-is-not-traced"
+#define SHAPES "docs/15_tracing.md#input-shapes-of-a-trace"
 
 static const Mistake CUT = {"norms detached from the graph",
                             "The gradient treats the factors as constants. Compute the norms with gradients "

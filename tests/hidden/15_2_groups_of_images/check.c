@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LESSON "docs/15_tracing.md#choosing-algorithms"
+#define LESSON "docs/15_tracing.md#benchmark-mode-choosing-algorithms"
 
 static const Mistake EVERY_SIZE = {"algorithm search for every size",
                                    "In benchmark mode each convolution times its algorithms for every new input size. "

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#define STEP "docs/15_tracing.md#a-whole-training-step"
-#define ADDRESSES "docs/15_tracing.md#a-capture-writes-down-addresses"
-#define WARM "docs/15_tracing.md#why-to-warm-up"
-#define FORBIDDEN "docs/15_tracing.md#what-may-not-be-captured"
+#define STEP "docs/15_tracing.md#capturing-a-training-step"
+#define ADDRESSES "docs/15_tracing.md#a-capture-records-addresses"
+#define WARM "docs/15_tracing.md#warm-up-before-the-capture"
+#define FORBIDDEN "docs/15_tracing.md#operations-that-cannot-be-captured"
 
 static const Mistake NOTHING = {"no result returned", "Return the losses.", STEP};
 static const Mistake SAME_BATCH = {"same batch in every replay",

@@ -3,8 +3,8 @@
 #include "exercise.h"
 #include <string.h>
 
-#define LESSON "docs/16_distributed.md#what-goes-wrong"
-#define TRAINING "docs/16_distributed.md#a-training-in-every-rank"
+#define LESSON "docs/16_distributed.md#failures-in-distributed-programs"
+#define TRAINING "docs/16_distributed.md#training-with-ddp"
 
 static const Mistake EVERYWHERE = {
     "all samples on every rank",

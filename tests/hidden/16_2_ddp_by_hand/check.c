@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LESSON "docs/16_distributed.md#one-process-or-many"
-#define SENT "docs/16_distributed.md#what-is-sent"
+#define LESSON "docs/16_distributed.md#why-the-result-is-the-same"
+#define SENT "docs/16_distributed.md#gradient-buckets-and-all-reduce"
 
 static const Mistake NOTHING = {"optimizer step missing", "The parameters are unchanged: call fy_step.", LESSON};
 static const Mistake OWN = {
@@ -57,10 +57,10 @@ static const Mistake UNUSED = {"reduced gradient not used",
 static const Mistake STUCK = {"deadlock",
                               "A rank waits in all_reduce for a rank that has returned. All ranks must call it equally "
                               "often.",
-                              "docs/16_distributed.md#what-goes-wrong"};
+                              "docs/16_distributed.md#failures-in-distributed-programs"};
 static const Mistake SIZES = {"different sizes in a collective",
                               "The ranks called all_reduce with tensors of different sizes.",
-                              "docs/16_distributed.md#what-goes-wrong"};
+                              "docs/16_distributed.md#failures-in-distributed-programs"};
 
 // ---- asking
 

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/16_distributed.md#how-much-faster"
+#define LESSON "docs/16_distributed.md#scaling-efficiency"
 
 enum { WARM_UP = 5 };
 

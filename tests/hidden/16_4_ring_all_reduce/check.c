@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#define LESSON "docs/16_distributed.md#what-is-sent"
+#define LESSON "docs/16_distributed.md#gradient-buckets-and-all-reduce"
 
 static const Mistake NOTHING = {"data unchanged", "Each rank still has its own numbers: send, receive and add.",
                                 LESSON};
 static const Mistake STUCK = {"deadlock",
                               "All ranks wait in receive for messages that no rank has sent. Send before you receive, "
                               "and receive as often as the rank before you sends.",
-                              "docs/16_distributed.md#what-goes-wrong"};
+                              "docs/16_distributed.md#failures-in-distributed-programs"};
 static const Mistake SIZES = {
     "message size mismatch",
     "A rank received another number of numbers than the message has. Both ranks must mean the "

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define WHOLE "docs/20_the_first_kernel.md#host-and-device"
-#define ERRORS "docs/20_the_first_kernel.md#errors-at-once-and-later"
+#define ERRORS "docs/20_the_first_kernel.md#launch-errors-and-asynchronous-errors"
 
 static const Mistake NOT_FETCHED = {"result not copied back",
                                     "The kernel's result is in device memory. Copy it to y with cudaMemcpy and "

@@ -2,7 +2,7 @@
 // Exercise 20.5: errors of a launch, of a kernel, and of an earlier call.
 #include "exercise.h"
 
-#define LESSON "docs/20_the_first_kernel.md#errors-at-once-and-later"
+#define LESSON "docs/20_the_first_kernel.md#launch-errors-and-asynchronous-errors"
 
 static const Mistake BLAMED = {"earlier error blamed on the launch",
                                "An error was pending before the call. Call cudaGetLastError, which returns and clears "

@@ -3,7 +3,7 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/21_the_machine.md#divergence"
+#define LESSON "docs/21_the_machine.md#warp-divergence"
 
 static const Mistake DIVERGENCE = {"warp divergence",
                                    "The lanes of a warp take different branches, so the warp executes both with half "
