@@ -1,4 +1,4 @@
-// Lesson 25, docs/25_scan.md: a scan in a block and over blocks, what it is good for, and a histogram.
+// Lesson 25, docs/25_scan.md: prefix sums within a block and over several blocks, their applications, and a histogram.
 //
 // prints: ^hillis_steele +256 +True
 // prints: ^one_pass +1 +True
@@ -8,203 +8,203 @@
 // prints: ^8 copies of its own +True
 #include "kernels.h"
 
-enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, PIECE = 4 * THREADS, BINS = 64 };
+enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, CHUNK = 4 * THREADS, BINS = 64 };
 #define ALL_LANES 0xffffffffu
 
 // [hillis]
-// A block's own inclusive scan, after Hillis and Steele: in step s each element adds the one 2^s before it.
+// Hillis-Steele: the inclusive scan of a block's elements. The buffers sums[0] and sums[1] alternate.
 __global__ void hillis_steele(int *out, const int *in) {
   __shared__ int sums[2][THREADS];
-  int t = threadIdx.x, i = blockIdx.x * THREADS + t, now = 0;
-  sums[now][t] = in[i];
+  int t = threadIdx.x, i = blockIdx.x * THREADS + t, current = 0;
+  sums[current][t] = in[i];
   __syncthreads();
-  for (int before = 1; before < THREADS; before *= 2) {
-    sums[!now][t] = sums[now][t] + (t >= before ? sums[now][t - before] : 0);
-    now = !now;
+  for (int distance = 1; distance < THREADS; distance *= 2) {
+    sums[!current][t] = sums[current][t] + (t >= distance ? sums[current][t - distance] : 0);
+    current = !current;
     __syncthreads();
   }
-  out[i] = sums[now][t];
+  out[i] = sums[current][t];
 }
 // [end]
 
 // [blelloch]
-// Where element i of a tree stands: with a gap of one word after every 32, or without.
-template <bool GAPS> static __device__ int place(int i) {
-  return GAPS ? i + i / WARP : i;
+// The index in shared memory of element i of the tree. With padding, one unused word follows every 32 words.
+template <bool PADDED> static __device__ int place(int i) {
+  return PADDED ? i + i / WARP : i;
 }
 
-// After Blelloch: up the tree, where each node becomes the sum of its leaves; down again, where each node hands its left child
-// what stands before it, and its right child that and the left one's sum.
-template <bool GAPS> __global__ void blelloch(int *out, const int *in) {
+// Blelloch: in the up-sweep each node becomes the sum of its leaves. In the down-sweep each node passes its prefix to its left
+// child, and that prefix plus the left child's sum to its right child.
+template <bool PADDED> __global__ void blelloch(int *out, const int *in) {
   __shared__ int tree[2 * THREADS + 2 * THREADS / WARP];
-  int t = threadIdx.x, i = blockIdx.x * 2 * THREADS + t, own[2] = {in[i], in[i + THREADS]};
-  tree[place<GAPS>(t)] = own[0];
-  tree[place<GAPS>(t + THREADS)] = own[1];
+  int t = threadIdx.x, i = blockIdx.x * 2 * THREADS + t, x[2] = {in[i], in[i + THREADS]};
+  tree[place<PADDED>(t)] = x[0];
+  tree[place<PADDED>(t + THREADS)] = x[1];
   __syncthreads();
   for (int step = 1; step < 2 * THREADS; step *= 2) {
     int right = 2 * step * (t + 1) - 1;
     if (right < 2 * THREADS)
-      tree[place<GAPS>(right)] += tree[place<GAPS>(right - step)];
+      tree[place<PADDED>(right)] += tree[place<PADDED>(right - step)];
     __syncthreads();
   }
   if (t == 0)
-    tree[place<GAPS>(2 * THREADS - 1)] = 0; // thread 0 itself is the first to read it
+    tree[place<PADDED>(2 * THREADS - 1)] = 0; // no barrier needed: thread 0 also reads it first
   for (int step = THREADS; step > 0; step /= 2) {
     int right = 2 * step * (t + 1) - 1;
     if (right < 2 * THREADS) {
-      int left = tree[place<GAPS>(right - step)];
-      tree[place<GAPS>(right - step)] = tree[place<GAPS>(right)];
-      tree[place<GAPS>(right)] += left;
+      int left = tree[place<PADDED>(right - step)];
+      tree[place<PADDED>(right - step)] = tree[place<PADDED>(right)];
+      tree[place<PADDED>(right)] += left;
     }
     __syncthreads();
   }
-  out[i] = tree[place<GAPS>(t)] + own[0];
-  out[i + THREADS] = tree[place<GAPS>(t + THREADS)] + own[1];
+  out[i] = tree[place<PADDED>(t)] + x[0];
+  out[i + THREADS] = tree[place<PADDED>(t + THREADS)] + x[1];
 }
 // [end]
 
 // [warp_scan]
-// The inclusive scan over a warp's lanes: Hillis and Steele's steps, from register to register.
+// The inclusive scan of one value per lane: the Hillis-Steele steps between registers, without shared memory.
 static __device__ int warp_scan(int x) {
   int lane = threadIdx.x % WARP;
-  for (int before = 1; before < WARP; before *= 2) {
-    int other = __shfl_up_sync(ALL_LANES, x, before);
-    if (lane >= before)
+  for (int distance = 1; distance < WARP; distance *= 2) {
+    int other = __shfl_up_sync(ALL_LANES, x, distance);
+    if (lane >= distance)
       x += other;
   }
   return x;
 }
 
-// The inclusive scan over a block; *all becomes the sum of all of it.
-static __device__ int block_scan(int x, int *all) {
-  __shared__ int of_warp[WARPS];
+// The inclusive scan of one value per thread of a block. *total becomes the sum of all of them.
+static __device__ int block_scan(int x, int *total) {
+  __shared__ int warp_sums[WARPS];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   x = warp_scan(x);
   if (lane == WARP - 1)
-    of_warp[warp] = x;
+    warp_sums[warp] = x;
   __syncthreads();
   if (warp == 0) {
-    int sum = warp_scan(lane < WARPS ? of_warp[lane] : 0);
+    int sum = warp_scan(lane < WARPS ? warp_sums[lane] : 0);
     if (lane < WARPS)
-      of_warp[lane] = sum;
+      warp_sums[lane] = sum;
   }
   __syncthreads();
-  *all = of_warp[WARPS - 1];
-  return x + (warp > 0 ? of_warp[warp - 1] : 0);
+  *total = warp_sums[WARPS - 1];
+  return x + (warp > 0 ? warp_sums[warp - 1] : 0);
 }
 // [end]
 
 // [by_warps]
 __global__ void by_warps(int *out, const int *in) {
-  int i = blockIdx.x * THREADS + threadIdx.x, all;
-  out[i] = block_scan(in[i], &all);
+  int i = blockIdx.x * THREADS + threadIdx.x, total;
+  out[i] = block_scan(in[i], &total);
 }
 // [end]
 
 // [by_fours]
-// A thread's four elements are one int4: it adds them up, and the threads' sums are scanned.
-static __device__ int4 scan_fours(int4 x, int before, int *all) {
+// Each thread scans the four elements of an int4 in registers. block_scan then scans the threads' totals.
+static __device__ int4 scan_fours(int4 x, int offset, int *total) {
   x.y += x.x;
   x.z += x.y;
   x.w += x.z;
-  before += block_scan(x.w, all) - x.w;
-  return make_int4(before + x.x, before + x.y, before + x.z, before + x.w);
+  offset += block_scan(x.w, total) - x.w;
+  return make_int4(offset + x.x, offset + x.y, offset + x.z, offset + x.w);
 }
 
 __global__ void by_fours(int4 *out, const int4 *in) {
-  int i = blockIdx.x * THREADS + threadIdx.x, all;
-  out[i] = scan_fours(in[i], 0, &all);
+  int i = blockIdx.x * THREADS + threadIdx.x, total;
+  out[i] = scan_fours(in[i], 0, &total);
 }
 // [end]
 
 // [blocks_apart]
-// First way. Each block scans its piece and says what the piece sums to ...
+// Scan, then add. Launch 1: each block scans its chunk and stores the chunk total.
 __global__ void scan_pieces(int4 *out, int *sums, const int4 *in) {
-  int i = blockIdx.x * THREADS + threadIdx.x, all;
-  out[i] = scan_fours(in[i], 0, &all);
+  int i = blockIdx.x * THREADS + threadIdx.x, total;
+  out[i] = scan_fours(in[i], 0, &total);
   if (threadIdx.x == 0)
-    sums[blockIdx.x] = all;
+    sums[blockIdx.x] = total;
 }
-// ... one block turns the sums into what stands before each piece, and writes the sum of all behind them ...
+// Launch 2: one block replaces the n chunk totals by their exclusive scan, the chunks' offsets. sums[n] is the total.
 __global__ void scan_sums(int *sums, int n) {
-  int before = 0, all;
+  int offset = 0, total;
   for (int first = 0; first < n; first += THREADS) {
-    int i = first + threadIdx.x, x = i < n ? sums[i] : 0, end = block_scan(x, &all);
+    int i = first + threadIdx.x, x = i < n ? sums[i] : 0, inclusive = block_scan(x, &total);
     if (i < n)
-      sums[i] = before + end - x;
-    before += all;
-    __syncthreads(); // all have read what the next turn's block_scan writes
+      sums[i] = offset + inclusive - x;
+    offset += total;
+    __syncthreads(); // the next iteration's block_scan reuses shared memory
   }
   if (threadIdx.x == 0)
-    sums[n] = before;
+    sums[n] = offset;
 }
-// ... and all of it is read and written once more.
+// Launch 3: each element adds the offset of its chunk.
 __global__ void add_before(int4 *out, const int *sums) {
-  int i = blockIdx.x * THREADS + threadIdx.x, before = sums[blockIdx.x];
+  int i = blockIdx.x * THREADS + threadIdx.x, offset = sums[blockIdx.x];
   int4 x = out[i];
-  out[i] = make_int4(x.x + before, x.y + before, x.z + before, x.w + before);
+  out[i] = make_int4(x.x + offset, x.y + offset, x.z + offset, x.w + offset);
 }
 // [end]
 
 // [reduce_first]
-// Second way: first the sums alone, which writes almost nothing; the scan then begins where it should.
+// Reduce, then scan. Launch 1 stores only the chunk totals, launch 2 is scan_sums again, and launch 3 scans with the offset.
 __global__ void sum_pieces(int *sums, const int4 *in) {
   int4 x = in[blockIdx.x * THREADS + threadIdx.x];
-  int all;
-  block_scan(x.x + x.y + x.z + x.w, &all);
+  int total;
+  block_scan(x.x + x.y + x.z + x.w, &total);
   if (threadIdx.x == 0)
-    sums[blockIdx.x] = all;
+    sums[blockIdx.x] = total;
 }
 __global__ void scan_after(int4 *out, const int *sums, const int4 *in) {
-  int i = blockIdx.x * THREADS + threadIdx.x, all;
-  out[i] = scan_fours(in[i], sums[blockIdx.x], &all);
+  int i = blockIdx.x * THREADS + threadIdx.x, total;
+  out[i] = scan_fours(in[i], sums[blockIdx.x], &total);
 }
 // [end]
 
 // [look_back]
-// Third way: once through. A block publishes what its piece sums to, looks back over what others have published, and publishes
-// where its piece ends. A state is one word of 64 bits, so that number and kind come together.
+// Decoupled look-back (Merrill and Garland, 2016). A block publishes its aggregate (the chunk total), looks back at its
+// predecessors, and publishes its inclusive prefix. Status and value share one 64-bit word, so that they arrive together.
 typedef unsigned long long State;
-enum { NOTHING, SUM, END }; // not there yet; the piece's own sum; the sum of it and all before it
+enum { INVALID, AGGREGATE, PREFIX }; // nothing published; the chunk total; the sum of this chunk and all before it
 
-static __device__ void publish(State *state, int kind, int value) {
-  atomicExch(state, (State)kind << 32 | (unsigned int)value);
+static __device__ void publish(State *state, int status, int value) {
+  atomicExch(state, (State)status << 32 | (unsigned int)value);
 }
 
-static __device__ int look_back(State *states, int piece) {
-  int before = 0;
-  for (int at = piece - 1; at >= 0;) {
-    State seen = atomicAdd(&states[at], 0ull); // read where all blocks see the same
-    if (seen >> 32 == NOTHING)
+static __device__ int look_back(State *states, int chunk) {
+  int offset = 0;
+  for (int i = chunk - 1; i >= 0;) {
+    State seen = atomicAdd(&states[i], 0ull); // an atomic read: all blocks see the same value
+    if (seen >> 32 == INVALID)
       continue;
-    before += (int)(unsigned int)seen;
-    if (seen >> 32 == END)
+    offset += (int)(unsigned int)seen;
+    if (seen >> 32 == PREFIX)
       break;
-    at--;
+    i--;
   }
-  return before;
+  return offset;
 }
 
 __global__ void one_pass(int4 *out, State *states, unsigned int *next, const int4 *in) {
-  __shared__ int piece, before;
+  __shared__ int chunk, offset;
   if (threadIdx.x == 0)
-    piece = atomicAdd(next, 1u); // pieces in the order in which blocks begin: those before this one have begun
+    chunk = atomicAdd(next, 1u); // dynamic block ID: the blocks of all earlier chunks have already started
   __syncthreads();
-  int i = piece * THREADS + threadIdx.x, all;
+  int i = chunk * THREADS + threadIdx.x, total;
   int4 x = in[i];
-  x = scan_fours(x, 0, &all);
+  x = scan_fours(x, 0, &total);
   if (threadIdx.x == 0) {
-    publish(&states[piece], SUM, all);
-    before = look_back(states, piece);
-    publish(&states[piece], END, before + all);
+    publish(&states[chunk], AGGREGATE, total);
+    offset = look_back(states, chunk);
+    publish(&states[chunk], PREFIX, offset + total);
   }
   __syncthreads();
-  out[i] = make_int4(x.x + before, x.y + before, x.z + before, x.w + before);
+  out[i] = make_int4(x.x + offset, x.y + offset, x.z + offset, x.w + offset);
 }
 // [end]
 
 // [keep_atomic]
-// Elements above 0, in any order. First way: a ticket for each.
+// Keeps the elements above 0, in any order. Each one claims a slot of out from an atomic counter.
 __global__ void keep_by_tickets(int *out, int *count, const int *in) {
   int x = in[blockIdx.x * THREADS + threadIdx.x];
   if (x > 0)
@@ -213,7 +213,7 @@ __global__ void keep_by_tickets(int *out, int *count, const int *in) {
 // [end]
 
 // [keep_ballot]
-// Second way: a warp counts its own by a vote and draws for all of them at once.
+// Warp-aggregated atomics: the warp counts its kept elements by a vote, and lane 0 claims slots for all of them.
 __global__ void keep_by_warps(int *out, int *count, const int *in) {
   int x = in[blockIdx.x * THREADS + threadIdx.x], lane = threadIdx.x % WARP, first = 0;
   unsigned int kept = __ballot_sync(ALL_LANES, x > 0);
@@ -226,35 +226,35 @@ __global__ void keep_by_warps(int *out, int *count, const int *in) {
 // [end]
 
 // [keep_scan]
-// Third way, and the only one that keeps their order: each block counts; the counts are scanned; each block scans its flags.
+// In order: each block counts its kept elements, scan_sums turns the counts into offsets, and each block scans its flags.
 __global__ void count_kept(int *counts, const int *in) {
-  int all = __syncthreads_count(in[blockIdx.x * THREADS + threadIdx.x] > 0);
+  int total = __syncthreads_count(in[blockIdx.x * THREADS + threadIdx.x] > 0);
   if (threadIdx.x == 0)
-    counts[blockIdx.x] = all;
+    counts[blockIdx.x] = total;
 }
-__global__ void keep_in_order(int *out, const int *before, const int *in) {
-  int x = in[blockIdx.x * THREADS + threadIdx.x], all, flag = x > 0;
-  int end = before[blockIdx.x] + block_scan(flag, &all);
+__global__ void keep_in_order(int *out, const int *offsets, const int *in) {
+  int x = in[blockIdx.x * THREADS + threadIdx.x], total, flag = x > 0;
+  int inclusive = offsets[blockIdx.x] + block_scan(flag, &total);
   if (flag)
-    out[end - 1] = x;
+    out[inclusive - 1] = x;
 }
 // [end]
 
 // [runs]
-// Runs of equal elements: a run's head is an element that differs from the one before it. Heads are kept like any others.
+// The head of a run is an element that differs from its left neighbor. The heads are compacted like any other elements.
 static __device__ int is_head(const int *in, int i) {
   return i == 0 || in[i] != in[i - 1];
 }
 __global__ void count_heads(int *counts, const int *in) {
-  int all = __syncthreads_count(is_head(in, blockIdx.x * THREADS + threadIdx.x));
+  int total = __syncthreads_count(is_head(in, blockIdx.x * THREADS + threadIdx.x));
   if (threadIdx.x == 0)
-    counts[blockIdx.x] = all;
+    counts[blockIdx.x] = total;
 }
-__global__ void write_heads(int *starts, const int *before, const int *in) {
-  int i = blockIdx.x * THREADS + threadIdx.x, all, flag = is_head(in, i);
-  int end = before[blockIdx.x] + block_scan(flag, &all);
+__global__ void write_heads(int *starts, const int *offsets, const int *in) {
+  int i = blockIdx.x * THREADS + threadIdx.x, total, flag = is_head(in, i);
+  int inclusive = offsets[blockIdx.x] + block_scan(flag, &total);
   if (flag)
-    starts[end - 1] = i;
+    starts[inclusive - 1] = i;
 }
 // A run ends where the next one starts.
 __global__ void write_runs(int *values, int *lengths, const int *starts, const int *in, int runs, int n) {
@@ -274,8 +274,8 @@ __global__ void count_global(unsigned int *bins, const unsigned char *in, int n)
 // [end]
 
 // [count_shared]
-// COPIES of the bins in each block: neighbouring lanes count in different ones. A copy is one word longer than its bins, so that
-// the same bin of two copies lies in two banks.
+// Privatization: each block has COPIES of the bins, and adjacent lanes use different copies. A copy is one word longer than its
+// bins, so that the same bin of different copies is in different banks.
 template <int COPIES> __global__ void count_shared(unsigned int *bins, const unsigned char *in, int n) {
   __shared__ unsigned int own[COPIES][BINS + 1];
   for (int b = threadIdx.x; b < COPIES * (BINS + 1); b += THREADS)
@@ -294,18 +294,18 @@ template <int COPIES> __global__ void count_shared(unsigned int *bins, const uns
 }
 // [end]
 
-// ---- arrays, and what is right --------------------------------------------------------------------------------------------
+// ---- arrays and checks ----------------------------------------------------------------------------------------------------
 
 static int *in, *out, *sums, *in_host, *out_host;
 static State *states;
 static unsigned int *next;
 
 static void arrays_begin(int n) {
-  const size_t bytes = n * sizeof(int), pieces = n / PIECE;
+  const size_t bytes = n * sizeof(int), chunks = n / CHUNK;
   CHECK(cudaMalloc(&in, bytes));
   CHECK(cudaMalloc(&out, bytes));
   CHECK(cudaMalloc(&sums, (n / THREADS + 1) * sizeof(int)));
-  CHECK(cudaMalloc(&states, pieces * sizeof(State)));
+  CHECK(cudaMalloc(&states, chunks * sizeof(State)));
   CHECK(cudaMalloc(&next, sizeof *next));
   in_host = (int *)malloc(bytes);
   out_host = (int *)malloc(bytes);
@@ -339,11 +339,11 @@ static const char *truth(bool value) {
   return value ? "True" : "False";
 }
 
-// Is out the inclusive scan of each `piece` elements?
-static bool is_scanned(int n, int piece) {
+// Is out the inclusive scan of each `chunk` elements?
+static bool is_scanned(int n, int chunk) {
   fetch(n);
   for (int i = 0, sum = 0; i < n; i++) {
-    sum = (i % piece ? sum : 0) + in_host[i];
+    sum = (i % chunk ? sum : 0) + in_host[i];
     if (out_host[i] != sum)
       return false;
   }
@@ -374,15 +374,15 @@ static void within_blocks(int n) {
     by_warps<<<n / THREADS, THREADS>>>(out, in);
   ROW("by_warps", THREADS);
   timed(ms)
-    by_fours<<<n / PIECE, THREADS>>>((int4 *)out, (const int4 *)in);
-  ROW("by_fours", PIECE);
+    by_fours<<<n / CHUNK, THREADS>>>((int4 *)out, (const int4 *)in);
+  ROW("by_fours", CHUNK);
 #undef ROW
 }
 
 static void over_blocks(int n) {
   heading("Over blocks");
   const Table table = {5, {14, 12, 6, 20, 10}};
-  const int pieces = n / PIECE;
+  const int chunks = n / CHUNK;
   int4 *to = (int4 *)out;
   const int4 *from = (const int4 *)in;
   float ms = 0;
@@ -390,21 +390,21 @@ static void over_blocks(int n) {
 #define ROW(NAME, LAUNCHES)                                                                                            \
   table_row(&table, NAME, LAUNCHES, truth(is_scanned(n, n)), time_text(ms), rate_text(2.0 * n * sizeof(int), ms))
   timed(ms) {
-    scan_pieces<<<pieces, THREADS>>>(to, sums, from);
-    scan_sums<<<1, THREADS>>>(sums, pieces);
-    add_before<<<pieces, THREADS>>>(to, sums);
+    scan_pieces<<<chunks, THREADS>>>(to, sums, from);
+    scan_sums<<<1, THREADS>>>(sums, chunks);
+    add_before<<<chunks, THREADS>>>(to, sums);
   }
   ROW("scan, add", "3");
   timed(ms) {
-    sum_pieces<<<pieces, THREADS>>>(sums, from);
-    scan_sums<<<1, THREADS>>>(sums, pieces);
-    scan_after<<<pieces, THREADS>>>(to, sums, from);
+    sum_pieces<<<chunks, THREADS>>>(sums, from);
+    scan_sums<<<1, THREADS>>>(sums, chunks);
+    scan_after<<<chunks, THREADS>>>(to, sums, from);
   }
   ROW("sum, scan", "3");
-  CHECK(cudaMemset(states, 0, pieces * sizeof(State)));
+  CHECK(cudaMemset(states, 0, chunks * sizeof(State)));
   CHECK(cudaMemset(next, 0, sizeof *next));
   timed(ms)
-    one_pass<<<pieces, THREADS>>>(to, states, next, from);
+    one_pass<<<chunks, THREADS>>>(to, states, next, from);
   ROW("one_pass", "1");
 #undef ROW
 }
@@ -456,7 +456,7 @@ static void make_runs(int n) {
   CHECK(cudaMemcpy(in, in_host, n * sizeof(int), cudaMemcpyHostToDevice));
 }
 
-// Do the runs that are told lead to the elements? The longest one, or -1.
+// Checks that the runs decode to the input. Returns the longest length, or -1.
 static int longest_run(const int *values, const int *lengths, int runs, int n) {
   int longest = 0, at = 0;
   for (int r = 0; r < runs; r++) {

@@ -13,7 +13,7 @@
 enum { THREADS = 256, MOST = 8, STAGES = 3, WIDTH = 60 };
 
 // [work]
-// A polynomial by Horner's scheme, in double: some work for each element.
+// The work for each element: a polynomial in double, by Horner's scheme.
 static __host__ __device__ double polynomial(double x, int terms) {
   double sum = 1;
   for (int i = 0; i < terms; i++)
@@ -48,7 +48,7 @@ static const char *truth(bool value) {
   return value ? "True" : "False";
 }
 
-// Times of kernels hold on a GPU, and where they are counted.
+// Kernel times are valid on a GPU, and in a modelled run that counts.
 static bool has_times(void) {
   return !chapter_now_.simulated || (chapter_now_.modelled && chapter_now_.counted);
 }
@@ -69,7 +69,7 @@ static void streams_end(void) {
     CHECK(cudaStreamDestroy(streams[i]));
 }
 
-// ---- 1: who waits for whom -------------------------------------------------------------------------------------------------
+// ---- 1: streams and events -------------------------------------------------------------------------------------------------
 
 static bool is_all(const int *device, int n, int value) {
   int *host = (int *)malloc(n * sizeof(int));
@@ -84,35 +84,35 @@ static bool is_all(const int *device, int n, int value) {
 static void who_waits(int n) {
   heading("Who waits for whom");
   int *x;
-  cudaStream_t blocking, free_one;
+  cudaStream_t blocking, nonblocking;
   cudaEvent_t filled, added;
   CHECK(cudaMalloc(&x, n * sizeof(int)));
   CHECK(cudaStreamCreate(&blocking));
-  CHECK(cudaStreamCreateWithFlags(&free_one, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&nonblocking, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&added, cudaEventDisableTiming));
   // [legacy]
   fill<<<blocks_for(n), THREADS, 0, blocking>>>(x, 1, n);
-  add<<<blocks_for(n), THREADS>>>(x, 10, n); // the default stream: behind all of that
+  add<<<blocks_for(n), THREADS>>>(x, 10, n); // the legacy default stream: waits for the fill
   add<<<blocks_for(n), THREADS, 0, blocking>>>(x, 100, n);
   // [end]
   CHECK(cudaStreamSynchronize(blocking));
   printf("the default stream waits for blocking streams:  %s\n", truth(is_all(x, n, 111)));
   // [events]
-  fill<<<blocks_for(n), THREADS, 0, free_one>>>(x, 2, n);
-  CHECK(cudaEventRecord(filled, free_one));
-  CHECK(cudaStreamWaitEvent(blocking, filled, 0)); // the stream waits, not the host
+  fill<<<blocks_for(n), THREADS, 0, nonblocking>>>(x, 2, n);
+  CHECK(cudaEventRecord(filled, nonblocking));
+  CHECK(cudaStreamWaitEvent(blocking, filled, 0)); // this stream waits, the host does not
   add<<<blocks_for(n), THREADS, 0, blocking>>>(x, 20, n);
   CHECK(cudaEventRecord(added, blocking));
-  CHECK(cudaStreamWaitEvent(free_one, added, 0));
-  add<<<blocks_for(n), THREADS, 0, free_one>>>(x, 200, n);
+  CHECK(cudaStreamWaitEvent(nonblocking, added, 0));
+  add<<<blocks_for(n), THREADS, 0, nonblocking>>>(x, 200, n);
   // [end]
-  CHECK(cudaStreamSynchronize(free_one));
+  CHECK(cudaStreamSynchronize(nonblocking));
   printf("a non-blocking stream with events:              %s\n", truth(is_all(x, n, 222)));
   CHECK(cudaEventDestroy(filled));
   CHECK(cudaEventDestroy(added));
   CHECK(cudaStreamDestroy(blocking));
-  CHECK(cudaStreamDestroy(free_one));
+  CHECK(cudaStreamDestroy(nonblocking));
   CHECK(cudaFree(x));
 }
 
@@ -121,26 +121,26 @@ static void who_waits(int n) {
 typedef struct Pipeline {
   double *in, *out, *device; // host memory, pinned or not; device memory
   int n, terms;
-  bool one_stream, default_between; // two ways not to do it
+  bool one_stream, default_between; // two ways to lose the overlap
 } Pipeline;
 
 static cudaEvent_t marks[MOST][STAGES + 1]; // around each chunk's copy in, kernel and copy out
 
 // [pipeline]
 static void enqueue(const Pipeline *p, int chunks) {
-  int each = p->n / chunks;
+  int size = p->n / chunks;
   for (int i = 0; i < chunks; i++) {
     cudaStream_t stream = streams[p->one_stream ? 0 : i];
-    double *device = p->device + i * each;
+    double *device = p->device + i * size;
     CHECK(cudaEventRecord(marks[i][0], stream));
-    CHECK(cudaMemcpyAsync(device, p->in + i * each, each * sizeof(double), cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemcpyAsync(device, p->in + i * size, size * sizeof(double), cudaMemcpyHostToDevice, stream));
     CHECK(cudaEventRecord(marks[i][1], stream));
-    work<<<blocks_for(each), THREADS, 0, stream>>>(device, each, p->terms);
+    work<<<blocks_for(size), THREADS, 0, stream>>>(device, size, p->terms);
     CHECK(cudaEventRecord(marks[i][2], stream));
-    CHECK(cudaMemcpyAsync(p->out + i * each, device, each * sizeof(double), cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemcpyAsync(p->out + i * size, device, size * sizeof(double), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaEventRecord(marks[i][3], stream));
     if (p->default_between)
-      work<<<1, 1>>>(p->device, 0, 0); // does nothing, and all have to wait for it
+      work<<<1, 1>>>(p->device, 0, 0); // does no work, but blocking streams synchronize with it
   }
 }
 // [end]
@@ -168,7 +168,7 @@ static float between(cudaEvent_t begin, cudaEvent_t end) {
   return milliseconds;
 }
 
-// Milliseconds from the begin of the first to the end of the last.
+// Milliseconds from the start of the first operation to the end of the last.
 static float run(const Pipeline *p, int chunks) {
   enqueue(p, chunks);
   CHECK(cudaDeviceSynchronize());
@@ -180,8 +180,8 @@ static float run(const Pipeline *p, int chunks) {
   return longest;
 }
 
-// When which engine had which chunk: a line for each engine. An operation begins when it is its turn in its stream and the engine
-// is free.
+// Which engine processes which chunk when: a line for each engine. An operation starts when all earlier work in its stream has
+// completed and the engine is free.
 static void timeline(int chunks, float scale) {
   static const char *const names[STAGES] = {"copy in", "kernel", "copy out"};
   for (int stage = 0; stage < STAGES; stage++) {
@@ -250,7 +250,7 @@ typedef struct Sum {
   double sum;
 } Sum;
 
-// Runs on a thread of the runtime's when the stream comes to it. It may not call CUDA.
+// Runs on a thread of the CUDA runtime, after all earlier work in the stream. It must not call CUDA functions.
 static void add_up(void *data) {
   Sum *s = (Sum *)data;
   s->sum = 0;
@@ -262,20 +262,20 @@ static void add_up(void *data) {
 static void host_functions(const Pipeline *p) {
   heading("The host in a stream");
   Sum sums[MOST];
-  int each = p->n / 4;
+  int size = p->n / 4;
   bool right = true;
   enqueue(p, 4);
   // [call]
   for (int i = 0; i < 4; i++) {
-    sums[i] = (Sum){p->out + i * each, each, -1};
-    CHECK(cudaLaunchHostFunc(streams[i], add_up, &sums[i])); // behind the chunk's copy
+    sums[i] = (Sum){p->out + i * size, size, -1};
+    CHECK(cudaLaunchHostFunc(streams[i], add_up, &sums[i])); // after the chunk's copy out
   }
   // [end]
   CHECK(cudaDeviceSynchronize());
   for (int i = 0; i < 4; i++) {
     double want = 0;
-    for (int j = 0; j < each; j++)
-      want += polynomial(p->in[i * each + j], p->terms);
+    for (int j = 0; j < size; j++)
+      want += polynomial(p->in[i * size + j], p->terms);
     right = right && sums[i].sum == want;
   }
   printf("sums by the host, while later chunks were on their way: %s\n", truth(right && is_worked(p)));
@@ -283,7 +283,7 @@ static void host_functions(const Pipeline *p) {
 
 // ---- priorities ------------------------------------------------------------------------------------------------------------
 
-// How long an urgent kernel takes that is launched behind eight large ones, each as large as the GPU.
+// The time of an urgent kernel that is launched after eight kernels, each of which fills the GPU.
 static float behind_eight(const Pipeline *p, double *x, int priority) {
   cudaStream_t urgent;
   int each = p->n / MOST;
@@ -322,24 +322,24 @@ static void priorities(const Pipeline *p) {
 // ---- graphs ----------------------------------------------------------------------------------------------------------------
 
 // [capture]
-// The pipeline as a graph: what is put into `streams` between begin and end is recorded, and not run. The other streams join the
-// capture by waiting for an event of the first, and it waits for them in the end.
+// Captures the pipeline as a graph: between begin and end, operations are recorded and not executed. The other streams fork from
+// streams[0] by waiting for its event, and streams[0] waits for each of them to join before the capture ends.
 static cudaGraphExec_t captured(const Pipeline *p, int chunks, size_t *nodes) {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
   cudaEvent_t fork, join;
-  int each = p->n / chunks;
+  int size = p->n / chunks;
   CHECK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
   CHECK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
   CHECK(cudaEventRecord(fork, streams[0]));
   for (int i = 0; i < chunks; i++) {
-    double *device = p->device + i * each;
+    double *device = p->device + i * size;
     if (i > 0)
       CHECK(cudaStreamWaitEvent(streams[i], fork, 0));
-    CHECK(cudaMemcpyAsync(device, p->in + i * each, each * sizeof(double), cudaMemcpyHostToDevice, streams[i]));
-    work<<<blocks_for(each), THREADS, 0, streams[i]>>>(device, each, p->terms);
-    CHECK(cudaMemcpyAsync(p->out + i * each, device, each * sizeof(double), cudaMemcpyDeviceToHost, streams[i]));
+    CHECK(cudaMemcpyAsync(device, p->in + i * size, size * sizeof(double), cudaMemcpyHostToDevice, streams[i]));
+    work<<<blocks_for(size), THREADS, 0, streams[i]>>>(device, size, p->terms);
+    CHECK(cudaMemcpyAsync(p->out + i * size, device, size * sizeof(double), cudaMemcpyDeviceToHost, streams[i]));
     if (i > 0) {
       CHECK(cudaEventRecord(join, streams[i]));
       CHECK(cudaStreamWaitEvent(streams[0], join, 0));
@@ -348,7 +348,7 @@ static cudaGraphExec_t captured(const Pipeline *p, int chunks, size_t *nodes) {
   CHECK(cudaStreamEndCapture(streams[0], &graph));
   CHECK(cudaGraphGetNodes(graph, NULL, nodes));
   CHECK(cudaGraphInstantiate(&ready, graph, 0));
-  CHECK(cudaGraphDestroy(graph)); // what was made of it stays
+  CHECK(cudaGraphDestroy(graph)); // the executable graph stays valid
   CHECK(cudaEventDestroy(fork));
   CHECK(cudaEventDestroy(join));
   return ready;
@@ -361,7 +361,7 @@ static void graphs(const Pipeline *p) {
   cudaGraphExec_t graph = captured(p, 4, &nodes);
   printf("4 chunks are %zu nodes\n", nodes);
   // [launch]
-  for (int time = 0; time < 3; time++)
+  for (int step = 0; step < 3; step++)
     CHECK(cudaGraphLaunch(graph, streams[0]));
   CHECK(cudaStreamSynchronize(streams[0]));
   // [end]

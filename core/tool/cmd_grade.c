@@ -137,8 +137,7 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
   if (a->answers && a->class)
     return usage_error(argv[0], "--answers is for one learner, --class for many");
   if (a->file_count > 0 && !a->merge)
-    return usage_error(argv[0],
-                       "%s: only --merge takes files; give a folder of answers after --answers or --class",
+    return usage_error(argv[0], "%s: only --merge takes files; give a folder of answers after --answers or --class",
                        a->files[0]);
   if (a->merge && a->file_count == 0)
     return usage_error(argv[0], "--merge needs files, which --json wrote");
