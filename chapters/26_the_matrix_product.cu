@@ -1,4 +1,4 @@
-// Lesson 26, docs/26_the_matrix_product.md: one product in eight versions, from a thread for each element to tiles of tiles.
+// Lesson 26, docs/26_the_matrix_product.md: one product in eight versions, from one thread per element to nested tiles.
 //
 // prints: ^by_columns +128 +True
 // prints: ^tiled +128 +True
@@ -16,7 +16,7 @@
 #endif
 
 // [naive]
-// c (m, n) = a (m, k) * b (k, n), all stored by rows. A thread for each element of c.
+// c (m, n) = a (m, k) * b (k, n), all row-major. One thread per element of c.
 static __device__ float dot(const float *a, const float *b, int row, int column, int n, int k) {
   float sum = 0;
   for (int p = 0; p < k; p++)
@@ -45,36 +45,36 @@ __global__ void tiled(float *c, const float *a, const float *b, int n, int k) {
   for (int begin = 0; begin < k; begin += TILE) {
     a_tile[y][x] = a[row * k + begin + x];
     b_tile[y][x] = b[(begin + y) * n + column];
-    __syncthreads(); // the tiles are complete
+    __syncthreads(); // both tiles are complete
 #pragma unroll
     for (int p = 0; p < TILE; p++)
       sum += a_tile[y][p] * b_tile[p][x];
-    __syncthreads(); // nobody needs them any more
+    __syncthreads(); // all threads have read them
   }
   c[row * n + column] = sum;
 }
 // [end]
 
 // [strip]
-// A block has 64 x 64 elements of c, and a thread 8 of them, one below the other. It goes along k in steps of 8.
+// A block computes 64 x 64 elements of c, a thread 8 of them in one column. A step covers 8 elements of k.
 enum { SIDE = 64, STEP = 8, EACH = 8 };
 
 __global__ void strip(float *c, const float *a, const float *b, int n, int k) {
   __shared__ float a_tile[SIDE][STEP], b_tile[STEP][SIDE];
-  int t = threadIdx.x, x = t % SIDE, y = t / SIDE * EACH; // of its elements, within the block's
+  int t = threadIdx.x, x = t % SIDE, y = t / SIDE * EACH; // its first element in the block's tile
   a += blockIdx.y * SIDE * k;
   b += blockIdx.x * SIDE;
   c += blockIdx.y * SIDE * n + blockIdx.x * SIDE;
   float sum[EACH] = {0};
   for (int begin = 0; begin < k; begin += STEP) {
-    a_tile[t / STEP][t % STEP] = a[t / STEP * k + begin + t % STEP]; // 512 threads, 512 elements of each
+    a_tile[t / STEP][t % STEP] = a[t / STEP * k + begin + t % STEP]; // 512 threads, 512 elements per tile
     b_tile[t / SIDE][t % SIDE] = b[(begin + t / SIDE) * n + t % SIDE];
     __syncthreads();
     for (int p = 0; p < STEP; p++) {
-      float right = b_tile[p][x];
+      float b_reg = b_tile[p][x];
 #pragma unroll
       for (int i = 0; i < EACH; i++)
-        sum[i] += a_tile[y + i][p] * right;
+        sum[i] += a_tile[y + i][p] * b_reg;
     }
     __syncthreads();
   }
@@ -85,7 +85,7 @@ __global__ void strip(float *c, const float *a, const float *b, int n, int k) {
 // [end]
 
 // [square]
-// A block has 128 x 128 elements of c, and each of its 256 threads has 8 x 8.
+// A block computes 128 x 128 elements of c, and each of its 256 threads 8 x 8 of them.
 enum { WIDE = 128, THREADS = 256 };
 
 __global__ void square(float *c, const float *a, const float *b, int n, int k) {
@@ -94,7 +94,7 @@ __global__ void square(float *c, const float *a, const float *b, int n, int k) {
   a += blockIdx.y * WIDE * k;
   b += blockIdx.x * WIDE;
   c += blockIdx.y * WIDE * n + blockIdx.x * WIDE;
-  float sum[EACH][EACH] = {{0}}, left[EACH], right[EACH];
+  float sum[EACH][EACH] = {{0}}, a_reg[EACH], b_reg[EACH];
   for (int begin = 0; begin < k; begin += STEP) {
     for (int i = t; i < WIDE * STEP; i += THREADS) {
       a_tile[i / STEP][i % STEP] = a[i / STEP * k + begin + i % STEP];
@@ -104,14 +104,14 @@ __global__ void square(float *c, const float *a, const float *b, int n, int k) {
     for (int p = 0; p < STEP; p++) {
 #pragma unroll
       for (int i = 0; i < EACH; i++) {
-        left[i] = a_tile[y + i][p];
-        right[i] = b_tile[p][x + i];
+        a_reg[i] = a_tile[y + i][p];
+        b_reg[i] = b_tile[p][x + i];
       }
 #pragma unroll
       for (int i = 0; i < EACH; i++)
 #pragma unroll
         for (int j = 0; j < EACH; j++)
-          sum[i][j] += left[i] * right[j];
+          sum[i][j] += a_reg[i] * b_reg[j];
     }
     __syncthreads();
   }
@@ -124,12 +124,12 @@ __global__ void square(float *c, const float *a, const float *b, int n, int k) {
 // [end]
 
 // [vectors]
-// The tiles of one step; that of a is stored turned, so that 4 elements of a column lie side by side.
+// The tiles of one step. The tile of a is stored transposed, so that 4 elements of a column are adjacent.
 typedef struct Tiles {
   float a[STEP][WIDE], b[STEP][WIDE];
 } Tiles;
 
-// What a thread brings for a step: four neighbours in a row of a, four in a row of b.
+// The elements that a thread loads in one step: four adjacent ones in a row of a, and four in a row of b.
 typedef struct Brought {
   float4 a, b;
 } Brought;
@@ -151,19 +151,19 @@ static __device__ void put(Tiles *to, Brought four) {
   *(float4 *)&to->b[t / 32][t % 32 * 4] = four.b;
 }
 
-// The 8 x 8 elements of a thread are four pieces of 4 x 4: rows y to y + 3 and y + down to y + down + 3, columns likewise.
+// A thread computes four sub-tiles of 4 x 4: rows y to y + 3 and y + down to y + down + 3, and the same for columns.
 static __device__ void multiply(float (*sum)[EACH], const Tiles *in, int x, int y, int across, int down) {
-  float left[EACH], right[EACH];
+  float a_reg[EACH], b_reg[EACH];
   for (int p = 0; p < STEP; p++) {
-    *(float4 *)&left[0] = *(const float4 *)&in->a[p][y];
-    *(float4 *)&left[4] = *(const float4 *)&in->a[p][y + down];
-    *(float4 *)&right[0] = *(const float4 *)&in->b[p][x];
-    *(float4 *)&right[4] = *(const float4 *)&in->b[p][x + across];
+    *(float4 *)&a_reg[0] = *(const float4 *)&in->a[p][y];
+    *(float4 *)&a_reg[4] = *(const float4 *)&in->a[p][y + down];
+    *(float4 *)&b_reg[0] = *(const float4 *)&in->b[p][x];
+    *(float4 *)&b_reg[4] = *(const float4 *)&in->b[p][x + across];
 #pragma unroll
     for (int i = 0; i < EACH; i++)
 #pragma unroll
       for (int j = 0; j < EACH; j++)
-        sum[i][j] += left[i] * right[j];
+        sum[i][j] += a_reg[i] * b_reg[j];
   }
 }
 
@@ -204,7 +204,7 @@ __global__ void buffered(float *c, const float *a, const float *b, int n, int k)
   put(&tiles[0], bring(a, b, 0, n, k));
   __syncthreads();
   for (int begin = STEP; begin < k; begin += STEP) {
-    Brought next = bring(a, b, begin, n, k); // on its way while this step is computed
+    Brought next = bring(a, b, begin, n, k); // in flight during multiply
     multiply(sum, &tiles[now], x, y, 64, 64);
     put(&tiles[!now], next);
     __syncthreads();
@@ -216,7 +216,7 @@ __global__ void buffered(float *c, const float *a, const float *b, int n, int k)
 // [end]
 
 // [by_warps]
-// Of a tile of 128 x 128 each of the eight warps has 64 rows and 32 columns; its lanes stand in 8 rows of 4.
+// Each of the eight warps computes 64 rows and 32 columns of the 128 x 128 tile. Its lanes form 8 rows of 4.
 __global__ void by_warps(float *c, const float *a, const float *b, int n, int k) {
   __shared__ __align__(16) Tiles tiles[2];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32, now = 0;
@@ -255,7 +255,7 @@ static float *filled(float **device, int count, int from) {
 }
 
 // [check]
-// What c times a vector has to be: a times (b times the vector). It takes m k + k n steps and not m n k.
+// c times a vector must equal a times (b times the vector). This takes m k + k n steps instead of m n k.
 static void expect_product(void) {
   double *middle = (double *)calloc(k, sizeof(double));
   for (int j = 0; j < n; j++)
@@ -321,19 +321,19 @@ static void row(const char *kernel, int blocks, float ms) {
 static void eight_products(void) {
   heading("Eight products");
   float ms = 0;
-  ladder.columns = !chapter_now_.simulated || chapter_now_.counted ? 5 : 3; // a kernel that nobody counts has no time
+  ladder.columns = !chapter_now_.simulated || chapter_now_.counted ? 5 : 3; // a kernel that is not counted has no time
   printf("c (%d, %d) = a (%d, %d) * b (%d, %d)\n", m, n, m, k, k, n);
   table_row(&ladder, "kernel", "blocks", "right", "time", "TFLOP/s");
-  const dim3 few(TILE, TILE), turned(m / TILE, n / TILE), small(n / TILE, m / TILE);
+  const dim3 threads(TILE, TILE), by_m(m / TILE, n / TILE), small(n / TILE, m / TILE);
   const dim3 middle(n / SIDE, m / SIDE), large(n / WIDE, m / WIDE);
   timed(ms)
-    by_rows<<<turned, few>>>(c, a, b, n, k);
-  row("by_rows", turned.x * turned.y, ms);
+    by_rows<<<by_m, threads>>>(c, a, b, n, k);
+  row("by_rows", by_m.x * by_m.y, ms);
   timed(ms)
-    by_columns<<<small, few>>>(c, a, b, n, k);
+    by_columns<<<small, threads>>>(c, a, b, n, k);
   row("by_columns", small.x * small.y, ms);
   timed(ms)
-    tiled<<<small, few>>>(c, a, b, n, k);
+    tiled<<<small, threads>>>(c, a, b, n, k);
   row("tiled", small.x * small.y, ms);
   timed(ms)
     strip<<<middle, SIDE * SIDE / EACH>>>(c, a, b, n, k);
@@ -362,7 +362,7 @@ static void librarys_product(void) {
     printf("cuBLAS could not begin\n");
     return;
   }
-  // It takes matrices by columns: what is stored by rows is the transpose to it, and c^T = b^T a^T.
+  // cuBLAS is column-major. It reads a row-major matrix as its transpose, and c^T = b^T a^T.
   timed(ms)
     cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, n, a, k, &zero, c, n);
   printf("cublasSgemm, (%d, %d) * (%d, %d): %s", m, k, k, n, is_product() ? "True" : "False");
@@ -376,8 +376,8 @@ static void librarys_product(void) {
 }
 
 // [intensity]
-// A piece of rows x columns elements of c wants, for each p, `rows` elements of a and `columns` of b: so many operations are
-// there for each byte that is brought.
+// FLOP per byte of a tile of rows x columns elements of c. For each p it loads `rows` elements of a and `columns` of b,
+// and does rows x columns multiply-adds of 2 FLOP.
 static double intensity(int rows, int columns) {
   return 2.0 * rows * columns / ((rows + columns) * sizeof(float));
 }
@@ -403,7 +403,7 @@ static void at_each_level(void) {
 
 int main(int argc, char **argv) {
   Chapter chapter = chapter_begin(argc, argv, "The matrix product", "One product in eight versions.");
-  m = 896, n = 1536, k = 256; // 84 blocks of 128 x 128, one for each multiprocessor of an A6000
+  m = 896, n = 1536, k = 256; // 84 blocks of 128 x 128, one per multiprocessor of an A6000
   if (!chapter.simulated)
     m = n = k = 4096;
   else if (!chapter.counted && !chapter.modelled)

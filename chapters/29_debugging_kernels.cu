@@ -1,4 +1,4 @@
-// Lesson 29, docs/29_debugging_kernels.md: the kernels of chapters/kernels/broken, mended; and what a program can look after itself.
+// Lesson 29, docs/29_debugging_kernels.md: the kernels of chapters/kernels/broken, fixed, and checks inside a program.
 //
 // prints: ^scale, with a guard: +True$
 // prints: ^neighbours, with a barrier: +True$
@@ -23,23 +23,23 @@ __global__ void scale(float *x, int n) {
 
 // [neighbours]
 __global__ void neighbours(int *out, const int *in) {
-  __shared__ int piece[THREADS];
+  __shared__ int chunk[THREADS];
   int t = threadIdx.x;
-  piece[t] = in[t];
+  chunk[t] = in[t];
   __syncthreads();
-  out[t] = piece[t] + (t > 0 ? piece[t - 1] : 0);
+  out[t] = chunk[t] + (t > 0 ? chunk[t - 1] : 0);
 }
 // [end]
 
 // [reversed]
 __global__ void reversed(float *out, const float *in, int n) {
-  __shared__ float piece[THREADS];
+  __shared__ float chunk[THREADS];
   int t = threadIdx.x;
   if (t < n)
-    piece[t] = in[t];
-  __syncthreads(); // all threads of the block come by
+    chunk[t] = in[t];
+  __syncthreads(); // all threads of the block reach it
   if (t < n)
-    out[t] = piece[n - 1 - t];
+    out[t] = chunk[n - 1 - t];
 }
 // [end]
 
@@ -62,7 +62,7 @@ __global__ void count(int *x) {
 }
 
 // [not_finite]
-// The first element that is infinite or no number; n if there is none. `first` is n before.
+// The index of the first element that is infinite or NaN. Set *first to n before the launch: it stays n if there is none.
 __global__ void first_not_finite(int *first, const float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && !isfinite(x[i]))
@@ -162,8 +162,8 @@ static bool stream_right(void) {
   // [stream]
   count<<<MANY / THREADS, THREADS, 0, own>>>(x);
   CHECK_LAUNCH();
-  CHECK(cudaMemcpyAsync(&last, x + MANY - 1, sizeof last, cudaMemcpyDeviceToHost, own)); // behind the kernel
-  CHECK(cudaStreamSynchronize(own));                                                     // and the host behind both
+  CHECK(cudaMemcpyAsync(&last, x + MANY - 1, sizeof last, cudaMemcpyDeviceToHost, own)); // after the kernel
+  CHECK(cudaStreamSynchronize(own));                                                     // wait for both
   // [end]
   CHECK(cudaStreamDestroy(own));
   CHECK(cudaFree(x));
@@ -176,10 +176,10 @@ static int find_not_finite(void) {
   for (int i = 0; i < N; i++)
     x[i] = i >= 777 && i % 111 == 0 ? NAN : 1;
   float *on_device = (float *)to_device(x, sizeof x);
-  int *place = (int *)to_device(&first, sizeof first);
-  first_not_finite<<<(N + THREADS - 1) / THREADS, THREADS>>>(place, on_device, N);
+  int *d_first = (int *)to_device(&first, sizeof first);
+  first_not_finite<<<(N + THREADS - 1) / THREADS, THREADS>>>(d_first, on_device, N);
   CHECK_LAUNCH();
-  from_device(&first, place, sizeof first);
+  from_device(&first, d_first, sizeof first);
   CHECK(cudaFree(on_device));
   return first;
 }

@@ -1,17 +1,17 @@
-// Broken on purpose (lesson 29): some threads return before a barrier that the others wait at.
+// Broken on purpose (lesson 29): some threads return before a barrier.
 #include <cuda_runtime.h>
 
 enum { N = 200, THREADS = 256 };
 
 // [kernel]
 __global__ void reversed(float *out, const float *in, int n) {
-  __shared__ float piece[THREADS];
+  __shared__ float chunk[THREADS];
   int t = threadIdx.x;
   if (t >= n)
     return;
-  piece[t] = in[t];
+  chunk[t] = in[t];
   __syncthreads();
-  out[t] = piece[n - 1 - t];
+  out[t] = chunk[n - 1 - t];
 }
 // [end]
 

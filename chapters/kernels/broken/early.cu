@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): the host reads what a copy brings before it has arrived.
+// Broken on purpose (lesson 29): the host reads a buffer before the copy into it has completed.
 #include <cuda_runtime.h>
 #include <stdio.h>
 

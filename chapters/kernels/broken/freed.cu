@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): a kernel gets memory that was given back.
+// Broken on purpose (lesson 29): a kernel gets a pointer to freed memory.
 #include <cuda_runtime.h>
 
 enum { N = 256 };

@@ -6,10 +6,10 @@ enum { THREADS = 256 };
 
 // [kernel]
 __global__ void neighbours(int *out, const int *in) {
-  __shared__ int piece[THREADS];
+  __shared__ int chunk[THREADS];
   int t = threadIdx.x;
-  piece[t] = in[t];
-  out[t] = piece[t] + (t > 0 ? piece[t - 1] : 0);
+  chunk[t] = in[t];
+  out[t] = chunk[t] + (t > 0 ? chunk[t - 1] : 0);
 }
 // [end]
 
