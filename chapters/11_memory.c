@@ -1,4 +1,4 @@
-// Chapter 11: where the memory goes.
+// Chapter 11: GPU memory.
 //
 // How much memory a program has in use, and how much it only holds; when a tensor dies, and what keeps it alive; what the
 // allocator does with blocks, and how it can fail although enough is free; what takes the most in a training step, and
@@ -24,7 +24,7 @@ static void print_gpu_memory(FyDevice device) {
 }
 // [end]
 
-// The side of a matrix of which `how_many` fit into the device with room to spare: 10000, or less and said so.
+// The side of a matrix of which `how_many` fit into the device's memory: 10000, or less, and then it says so.
 static int64_t side_of_matrices(const Chapter *chapter, int how_many) {
   size_t unused, total;
   int64_t n = size_for(chapter, 500, 3000, 10000);
@@ -85,9 +85,9 @@ static void a_large_product(const Chapter *chapter) {
 }
 // [end]
 
-// ---- when a tensor dies -----------------------------------------------------------------------------------------------
+// ---- tensor lifetime ----------------------------------------------------------------------------------------------------
 
-// What is in use beyond `base`, in a line that says after what.
+// Prints the bytes in use above `base`, after the name of the last step.
 static void in_use(FyDevice device, size_t base, const char *after) {
   printf("%-44s %10s\n", after, bytes_text((double)(fy_memory_allocated(device) - base)));
 }
@@ -128,7 +128,7 @@ typedef struct Work {
 } Work;
 
 // [model]
-// A network whose outputs weigh more than its parameters, as they do in most.
+// A network whose activations take more memory than its parameters, as is usual.
 static Work make_work(FyDevice device, int64_t batch) {
   fy_manual_seed(0);
   Work work = {.device = device};
@@ -175,7 +175,7 @@ static void what_a_graph_keeps(const Chapter *chapter) {
 typedef enum Sum { AS_TENSOR, AFTER_BACKWARD, AS_NUMBER, WITHOUT_GRAPH } Sum;
 
 // [leak]
-// The loss over some batches, added up in four ways. Returns the bytes in use after each batch in `after`.
+// Sums the loss over some batches in one of four ways. Stores the bytes in use after each batch in `after`.
 static double summed_loss(const Work *work, Sum how, int batches, size_t *after) {
   FyTensor *total = fy_zeros(FY_SCALAR, .device = work->device);
   double number = 0;
@@ -247,7 +247,7 @@ static void blocks_and_segments(FyDevice device) {
 // [end]
 
 // [fragments]
-// Twelve tensors of 5 MiB, of which every other dies; then one of 15 MiB is wanted.
+// Allocates twelve tensors of 5 MiB, drops every other one, then requests one of 15 MiB.
 static void fragments(FyDevice device) {
   heading("Enough is free, and yet");
   size_t unused, total;
@@ -255,12 +255,12 @@ static void fragments(FyDevice device) {
   fy_mem_get_info(device, &unused, &total);
   double share = ((double)fy_memory_reserved(device) + 64 * MIB) / (double)total;
   fy_set_per_process_memory_fraction(share, device); // PyTorch: torch.cuda.set_per_process_memory_fraction(share)
-  FyTensor *pieces[12];
+  FyTensor *tensors[12];
   for (int i = 0; i < 12; i++) {
-    pieces[i] = fy_empty(fy_shape(5, MIB), .dtype = FY_UINT8, .device = device);
+    tensors[i] = fy_empty(fy_shape(5, MIB), .dtype = FY_UINT8, .device = device);
   }
   for (int i = 0; i < 12; i += 2) {
-    fy_drop(pieces[i]);
+    fy_drop(tensors[i]);
   }
   printf("each character 1 MiB:\n");
   print_segments(device, MIB);
@@ -272,7 +272,7 @@ static void fragments(FyDevice device) {
   }
   show_error(&error);
   for (int i = 1; i < 12; i += 2) {
-    fy_drop(pieces[i]);
+    fy_drop(tensors[i]);
   }
   fy_drop(fy_empty(fy_shape(15, MIB), .dtype = FY_UINT8, .device = device));
   printf("with the other six gone, too, it fits: the free neighbours are one block again\n");
@@ -283,7 +283,7 @@ static void fragments(FyDevice device) {
 // ---- needing less -----------------------------------------------------------------------------------------------------
 
 // [less]
-// One training step over `batch` samples in `parts`, whose gradients add up to those of the whole.
+// One training step over `batch` samples in `parts` micro-batches. Their gradients add up to those of the batch.
 static void step_in_parts(const Work *work, int64_t batch, int parts) {
   int64_t rows = batch / parts;
   for (int i = 0; i < parts; i++) {
@@ -295,7 +295,7 @@ static void step_in_parts(const Work *work, int64_t batch, int parts) {
   }
 }
 
-// The most that was in use during a step, beyond what was before.
+// The peak memory of a step, above what was in use before it.
 static size_t peak_of_step(const Work *work, int64_t batch, int parts) {
   size_t base = fy_memory_allocated(work->device);
   fy_module_zero_grad(work->model);

@@ -18,7 +18,7 @@
 // [formats]
 typedef struct Format {
   const char *name;
-  int exponent, fraction; // bits, besides one for the sign
+  int exponent, fraction; // numbers of bits; one more bit is the sign
   double (*nearest)(double x);
 } Format;
 
@@ -39,7 +39,7 @@ static double as_bfloat16(double x) {
   return as(x, FY_BFLOAT16);
 }
 
-// TF32 is no type of tensors. It is how tensor cores read float32: without the last 13 bits of the fraction, rounded.
+// TF32 is not a tensor data type. Tensor cores round float32 inputs to it: they drop the last 13 bits of the fraction.
 static double as_tf32(double x) {
   float f = (float)x;
   uint32_t bits;
@@ -53,7 +53,7 @@ static double as_tf32(double x) {
 // [end]
 
 // [found]
-// How far 1 is from the next number: halved until adding it makes no difference.
+// The distance from 1 to the next larger number. Halves the step until adding it no longer changes 1.
 static double step_at_one(const Format *f) {
   double step = 1;
   while (f->nearest(1 + step / 2) > 1) {
@@ -62,7 +62,7 @@ static double step_at_one(const Format *f) {
   return step;
 }
 
-// The first power of two that is infinite, and the last that is not zero.
+// The smallest power of two that rounds to infinity, and the smallest that does not round to zero.
 static double overflow(const Format *f) {
   double x = 1;
   while (isfinite(f->nearest(x))) {
@@ -148,7 +148,7 @@ static void weights_and_gradients(FyDevice device) {
 // ---- the scaler -----------------------------------------------------------------------------------------------------
 
 // [loop]
-// 002's loop, from a scale that is too large on purpose.
+// A training loop whose initial scale is too large on purpose.
 static void small_training(FyDevice device) {
   heading("A training loop with a scaler");
   FyModule *model = fy_module_to(fy_nn_linear(100, 10), device);
@@ -219,7 +219,7 @@ static void the_whole_model_in_half(FyDevice device) {
   }
   show_error(&error);
 
-  // A step: the weights are about 0.1 or less, and a change below half their last digit is no change.
+  // One step. The weights are at most 0.1. A change of less than half the spacing of float16 is lost.
   for (int half = 0; half < 2; half++) {
     fy_manual_seed(1);
     FyModule *net = fy_module_to(fy_nn_linear(100, 10), device);
@@ -257,7 +257,7 @@ static void batch_norm_in_half(FyDevice device) {
 typedef struct Mixed {
   FyModule *model;
   FyOptimizer *optimizer;
-  FyGradScaler *scaler; // of float16 only; one that is not enabled passes everything through
+  FyGradScaler *scaler; // for float16 only; a disabled scaler changes nothing
   FyDevice device;
   FyDType dtype; // FY_FLOAT32: without autocast
 } Mixed;
@@ -271,7 +271,7 @@ static Mixed mixed_of(FyModule *model, FyDevice device, FyDType dtype, double lr
                  .dtype = dtype};
 }
 
-// Learns from one batch. Returns the loss, 0-dim, where it was computed.
+// Trains on one batch. Returns the loss as a 0-dim tensor on the device.
 static FyTensor *mixed_step(Mixed *m, FyTensor *inputs, FyTensor *labels) {
   FyTensor *loss = NULL;
   fy_zero_grad(m->optimizer);
@@ -388,7 +388,7 @@ int main(int argc, char **argv) {
   Chapter chapter =
       training_begin_with(argc, argv, "Chapter 12: mixed precision",
                           "Half the bits where they suffice: formats, autocast, a gradient scaler.", &options, &own);
-  // A simulated device computes rightly and slowly: it gets a few batches, and the CPU the training.
+  // A simulated device is slow, so it trains on a few batches only. The CPU runs the longer training.
   FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device;
   fy_scope {
     look_at_formats();

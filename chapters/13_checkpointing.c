@@ -1,7 +1,7 @@
-// Chapter 13: recompute instead of remember.
+// Chapter 13: activation checkpointing.
 //
-// What the graph of a deep model keeps until backward, and how to keep less of it: checkpoints, which hold the inputs of
-// a part and run it a second time. How many parts, what it costs, what stays exactly the same, and what happens twice.
+// The graph of a deep model keeps all activations until backward. A checkpoint keeps only the inputs of a segment, and
+// runs it again. Shows the best number of segments, the cost, the exact gradients, and side effects that run twice.
 //
 // The lesson is docs/13_checkpointing.md.
 #include "common.h"
@@ -14,7 +14,7 @@
 // ---- a deep model ---------------------------------------------------------------------------------------------------
 
 // [block]
-// x + relu(linear(x)): its input and relu's result are what backward needs.
+// x + relu(linear(x)). Backward needs two tensors: the input, and the output of relu.
 typedef struct Block {
   FyModule module;
   FyModule *linear;
@@ -64,9 +64,9 @@ static Deep deep_new(const Chapter *chapter) {
 typedef FyTensor *Forward(FyModule *model, FyTensor *x, int segments);
 
 typedef struct Cost {
-  size_t graph;   // bytes that are in use between forward and backward, beyond those before
-  size_t peak;    // the most at any time
-  int64_t runs;   // of blocks
+  size_t graph;   // bytes in use between forward and backward, above those in use before
+  size_t peak;    // the largest number of bytes in use, above those in use before
+  int64_t runs;   // of all blocks
   double seconds; // of forward and backward
 } Cost;
 
@@ -113,7 +113,7 @@ static FyTensor *in_segments(FyModule *model, FyTensor *x, int segments) {
 }
 // [end]
 
-// The median time of three is that of the table; the memory and the runs are the same each time.
+// The table shows the median time of three steps. Memory and runs are the same in each.
 static Cost typical_cost(const Deep *deep, Forward *forward, int segments) {
   Cost c[3];
   for (int i = 0; i < 3; i++) {
@@ -208,7 +208,7 @@ static void what_happens_twice(FyDevice device) {
 // ---- by hand --------------------------------------------------------------------------------------------------------
 
 // [by_hand]
-// Narrow outside, wide inside: what lies inside is worth a checkpoint.
+// A function with small inputs and outputs, and large intermediate results.
 typedef struct Wide {
   FyTensor *up, *down; // (features, wide), (wide, features)
 } Wide;
@@ -246,7 +246,7 @@ static void by_hand(const Chapter *chapter) {
 // [end]
 
 // [differs]
-// A function that does not do the same each time.
+// A function whose first run differs from all others.
 static FyTensor *forgetful(void *context, FyTensor *const *inputs) {
   int *calls = context;
   FyTensor *y = fy_sigmoid(inputs[0]);
@@ -269,7 +269,7 @@ static void another_second_run(FyDevice device) {
 // ---- a batch that does not fit --------------------------------------------------------------------------------------
 
 // [fits]
-// Tries one step and says whether the memory was enough.
+// Tries one step, and prints whether it runs out of memory.
 static void try_step(const Deep *deep, Forward *forward, int segments, const char *name) {
   FyError error;
   fy_trap(error) {

@@ -1,7 +1,7 @@
 // Chapter 14: profiling.
 //
-// Where the time of a program goes: a table of its calls, self time against total time, why the first steps are left out,
-// a trace to look at, what a wait looks like, and a training loop that is several times too slow, for three reasons.
+// Where the time of a program goes: a table of its calls, self time and total time, why the first steps are left out, a trace,
+// synchronization in a profile, and a training loop that is several times too slow, for three reasons.
 //
 // The lesson is docs/14_profiling.md.
 #include "training.h"
@@ -100,7 +100,7 @@ static void a_first_profile(FyDevice device) {
   heading("A first profile");
   FyModule *model = model_new(device);
   FyTensor *input = example_input(device, 32);
-  fy_forward(model, input); // the first time is another matter
+  fy_forward(model, input); // warm-up
   FyProfile *prof;
   fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
     fy_forward(model, input);
@@ -208,7 +208,7 @@ static void what_a_wait_looks_like(const Chapter *chapter) {
   }
   const int64_t n = size_for(chapter, 256, 512, 4096);
   FyTensor *a = fy_randn(fy_shape(n, n), .device = chapter->device);
-  eight_products(a); // now the memory is there, too
+  eight_products(a); // warm-up: allocates the memory
   FyProfile *prof;
   fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA) {
     eight_products(a);
@@ -223,9 +223,9 @@ static void what_a_wait_looks_like(const Chapter *chapter) {
 enum { BATCH = 32 };
 
 typedef struct Faults {
-  bool one_by_one;   // the samples of a batch, each by itself
+  bool one_by_one;   // a forward pass for each sample, not for the batch
   bool copies_all;   // all samples are copied in each step, "to be safe"
-  bool reads_losses; // each loss is fetched, to be added up
+  bool reads_losses; // fetches each loss, to add them up
 } Faults;
 
 static FyTensor *forward(const Loop *loop, FyTensor *inputs, bool one_by_one) {
@@ -286,13 +286,13 @@ static double seconds_in(const FyKeyAverages *averages) {
   return row_named(averages, "epoch")->cpu_time_total * 1e-6;
 }
 
-// Of a few profiles of each version the fastest, taken turn by turn: other programs on the machine only make one slower.
+// Profiles the versions in turn, and keeps the fastest profile of each: other programs on the machine only slow it down.
 static void profile_all(const Loop *loop, const Faults *versions, int count, const FyKeyAverages **best) {
   for (int round = 0; round < 10; round++) {
     for (int i = 0; i < count; i++) {
       const FyKeyAverages *averages = fy_key_averages(profile_once(loop, versions[i]));
       if (round == 1 || (round > 1 && seconds_in(averages) < seconds_in(best[i]))) {
-        best[i] = averages; // the first round is another matter
+        best[i] = averages; // round 0 is the warm-up
       }
     }
   }
@@ -345,7 +345,7 @@ static void what_it_costs(const Chapter *chapter) {
   heading("What the profiler costs");
   const Loop loop = loop_new(chapter->device, 64);
   double without = 1e9, with = 1e9;
-  for (int round = 0; round < size_for(chapter, 3, 20, 50); round++) { // turn by turn: whatever disturbs, disturbs both
+  for (int round = 0; round < size_for(chapter, 3, 20, 50); round++) { // in turn: disturbances affect both
     FyProfile *prof;
     without = best_step(&loop, without);
     fy_profile(prof, FY_PROFILE_CPU | FY_PROFILE_CUDA) {

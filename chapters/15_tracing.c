@@ -1,7 +1,7 @@
 // Chapter 15: tracing, graphs, algorithms.
 //
-// What a program can know about a model before it runs it: the ops of a forward pass, written down once and made ready; a whole
-// step of a GPU's work, recorded and launched as one; and which of several algorithms is the fastest for a shape.
+// Work that is done once, before the first run, to make later runs cheaper: tracing the ops of a forward pass, capturing a step
+// of a GPU's work in a CUDA graph, and timing the algorithms of a convolution to choose the fastest one.
 //
 // The lesson is docs/15_tracing.md.
 #include "algorithms.h"
@@ -47,7 +47,7 @@ static void a_trace(FyDevice device) {
 // [end]
 
 // [branch]
-// Twice as much of what is mostly positive; one more of the rest.
+// Doubles x if its sum is positive. Otherwise adds 1.
 static FyTensor *branch_forward(FyModule *self, FyTensor *x) {
   (void)self;
   return fy_item(fy_sum(x)) > 0 ? fy_mul_scalar(x, 2) : fy_add_scalar(x, 1);
@@ -69,7 +69,7 @@ static void a_frozen_branch(FyDevice device) {
 // [end]
 
 // [chosen]
-// The same choice as an op: both results, and of each element the one that is wanted.
+// The same choice as an op: computes both results, then selects one of them.
 static FyTensor *chosen_forward(FyModule *self, FyTensor *x) {
   (void)self;
   return fy_where(fy_gt(fy_sum(x), fy_number(0)), fy_mul_scalar(x, 2), fy_add_scalar(x, 1));
@@ -139,7 +139,7 @@ static void a_plan(FyDevice device) {
   FyModule *modules[] = {model, traced};
   for (int i = 0; i < 2; i++) {
     fy_no_grad {
-      fy_forward(modules[i], image); // the first run makes what the others use
+      fy_forward(modules[i], image); // warm-up: the first run makes the plan
       const int64_t before = fy_memory_stats(device).allocations;
       fy_forward(modules[i], image);
       printf("%s allocates %d times\n", i ? "the trace" : "the model",
@@ -172,7 +172,7 @@ static void shared_state(FyDevice device) {
 // ---- how fast --------------------------------------------------------------------------------------------------------
 
 // [article]
-// One model after the other, each from its first run on, the clock stopped after a wait for the device.
+// Times the runs of one model, the first one included. Synchronizes only before it stops the clock.
 static double benchmark_model(FyModule *model, FyTensor *input, int iterations) {
   const double start = seconds_now(fy_device_of(input));
   for (int i = 0; i < iterations; i++) {
@@ -202,13 +202,13 @@ static double run_some(FyModule *module, FyTensor *input, int runs, bool gradien
   return seconds / runs;
 }
 
-// In turns, after a turn that does not count; of each the fastest.
+// Times the versions in turn, round by round, and keeps the fastest time of each. Round 0 is the warm-up.
 static void take_turns(FyModule *model, FyModule *traced, FyTensor *input, int runs, double best[MODULES]) {
-  enum { TURNS = 10 };
-  for (int turn = 0; turn <= TURNS; turn++) {
+  enum { ROUNDS = 10 };
+  for (int round = 0; round <= ROUNDS; round++) {
     for (int i = 0; i < MODULES; i++) {
       const double seconds = run_some(i < 2 ? model : traced, input, runs, i == 0);
-      best[i] = turn <= 1 || seconds < best[i] ? seconds : best[i];
+      best[i] = round <= 1 || seconds < best[i] ? seconds : best[i];
     }
   }
 }
@@ -309,7 +309,7 @@ int main(int argc, char **argv) {
   fy_scope {
     how_fast(&chapter);
   }
-  // A file that others open
+  // ONNX
   onnx_file_sections(chapter.device, file);
   cuda_graph_sections(chapter.device);
   algorithm_sections(chapter.device);

@@ -1,7 +1,7 @@
 // Chapter 16: one model on many processes.
 //
-// DataParallel shares a batch among the GPUs of one process. DistributedDataParallel gives every GPU a process of its own,
-// on one machine or on many. The processes run the same program; what they have to tell each other goes over MPI and NCCL.
+// DataParallel splits a batch among the GPUs of one process. DistributedDataParallel (DDP) runs one process for each GPU, on
+// one machine or on several. All processes run the same program, and communicate by MPI and NCCL.
 //
 // The program starts its own processes, with mpirun, part by part. The lesson is docs/16_distributed.md.
 #include "common.h"
@@ -81,7 +81,7 @@ static FyModule *new_model(void) {
 // [end]
 
 // [train]
-// The mean over all ranks of a number that each has of its own.
+// The mean of `value` over all ranks.
 static double mean_of_ranks(double value) {
   FyTensor *t = fy_full(value, fy_shape(1), .device = device_of_rank());
   fy_all_reduce(t, .op = FY_REDUCE_OP_AVG);
@@ -91,7 +91,7 @@ static double mean_of_ranks(double value) {
 static void train_ddp(void) {
   setup();
   FyDevice device = device_of_rank();
-  fy_manual_seed(7 + (uint64_t)fy_get_rank()); // other weights in each rank: those of rank 0 will count
+  fy_manual_seed(7 + (uint64_t)fy_get_rank()); // different weights in each rank: DDP broadcasts those of rank 0
   FyModule *model = fy_module_to(new_model(), device);
   FyModule *ddp = fy_distributed_data_parallel(model); // PyTorch: DistributedDataParallel(model, device_ids=[rank])
   FyOptimizer *optimizer = fy_sgd(fy_parameters(ddp), .lr = 0.5);
@@ -100,16 +100,16 @@ static void train_ddp(void) {
   FySampler *sampler = fy_distributed_sampler(data->count); // PyTorch: DistributedSampler(data)
   FyDataLoader *loader = fy_data_loader(data, .batch_size = 32, .sampler = sampler);
   for (int epoch = 0; epoch < 3; epoch++) {
-    fy_distributed_sampler_set_epoch(sampler, epoch); // another permutation, the same one in every rank
+    fy_distributed_sampler_set_epoch(sampler, epoch); // a new permutation, the same in every rank
     double loss_sum = 0;
     fy_for_batches(batch, loader) {
       FyTensor *loss = fy_cross_entropy(fy_forward(ddp, fy_to(batch.data, device)), fy_to(batch.target, device));
       fy_zero_grad(optimizer);
-      fy_backward(loss); // when it returns, the gradients are the means over all ranks
+      fy_backward(loss); // then each gradient is the mean over all ranks
       fy_step(optimizer);
       loss_sum += fy_item(loss);
     }
-    double loss = mean_of_ranks(loss_sum / (double)fy_loader_batches(loader)); // all ranks have to call it
+    double loss = mean_of_ranks(loss_sum / (double)fy_loader_batches(loader)); // all ranks must call it
     if (fy_get_rank() == 0) {
       printf("epoch %d: mean loss of all ranks %.4f\n", epoch + 1, loss);
     }
@@ -220,7 +220,7 @@ static void buckets(void) {
 // [end]
 
 // [timeline]
-// A step of a deeper model, seen by the profiler: when each bucket is sent.
+// Profiles a step of a deeper model, to show when each bucket is sent.
 static void timeline(void) {
   setup();
   FyDevice device = device_of_rank();
@@ -241,7 +241,7 @@ static void timeline(void) {
       }
       fy_step(optimizer);
     }
-    const char *trace = getenv("FERRY_CHAPTER_TRACE"); // from the third step on, all is made and warm
+    const char *trace = getenv("FERRY_CHAPTER_TRACE"); // after two warm-up steps
     if (step == 2 && trace && fy_get_rank() == 0) {
       fy_export_chrome_trace(profile, trace);
     }
@@ -254,7 +254,7 @@ static void timeline(void) {
 // [end]
 
 // [data_parallel]
-// DataParallel's step on two devices of one process: what crosses between host and devices, and between devices.
+// Counts the copies between two GPUs in one step of DataParallel.
 static void data_parallel_counts(void) {
   if (fy_cuda_device_count() < 2 || chapter.device.type == FY_CPU) {
     printf("DataParallel needs two CUDA devices in one process; there are %d.\n", fy_cuda_device_count());
@@ -304,7 +304,7 @@ static void same_data(void) {
 // [end]
 
 // [waiting]
-// Only rank 0 logs the mean loss, and only rank 0 asks for it: the others never come.
+// Only rank 0 logs the mean loss, and only rank 0 calls the collective. The others never do.
 static void a_rank_that_waits(void) {
   fy_init_process_group(NULL, .timeout = 1);
   if (fy_get_rank() == 0) {
@@ -315,15 +315,15 @@ static void a_rank_that_waits(void) {
 // [end]
 
 // [saving]
-// All ranks have the same weights: one of them writes, and the others wait until it has.
+// All ranks have the same weights. Rank 0 writes them, and the others wait for it.
 static void save_and_load(void) {
   setup();
   FyModule *ddp = fy_distributed_data_parallel(fy_module_to(new_model(), device_of_rank()));
   const char *path = getenv("FERRY_CHAPTER_FILE");
   if (fy_get_rank() == 0) {
-    fy_safetensors_save(path, fy_state_dict(fy_ddp_module(ddp)), NULL); // of the module inside: names without "module."
+    fy_safetensors_save(path, fy_state_dict(fy_ddp_module(ddp)), NULL); // the inner module: no "module." in the names
   }
-  fy_barrier(); // nobody reads before it is there
+  fy_barrier(); // no rank reads before the file is complete
   FyTensorList *state = fy_safetensors_load(path, NULL);
   fy_load_state_dict(fy_ddp_module(ddp), state);
   printf("%d tensors read, the first is %s\n", state->count, state->names[0]);
@@ -357,8 +357,8 @@ static double seconds_of_steps(FyModule *model, int batch, int steps) {
   return seconds_now(FY_CPU_DEVICE) - start;
 }
 
-// On the CPU: a simulated GPU's time would say nothing. One rank alone and all together take turns, since a machine is not
-// equally fast at all times; the best of each counts, and the first turn, the warm-up, does not.
+// Runs on the CPU, because the time of a simulated GPU says nothing. Measures one rank and all ranks in turn, since the speed of
+// a machine varies. Keeps the best rate of each. The first round is the warm-up.
 static void efficiency(void) {
   chapter.device = FY_CPU_DEVICE;
   setup();
@@ -371,11 +371,11 @@ static void efficiency(void) {
     fy_scope {
       double rate = fy_get_rank() == 0 ? batch * steps / seconds_of_steps(alone, batch, steps) : 0;
       one = turn > 0 && rate > one ? rate : one;
-      fy_barrier(); // all begin at once
+      fy_barrier(); // all ranks start at the same time
       before = fy_distributed_traffic();
       FyTensor *slowest = fy_full(seconds_of_steps(shared, batch, steps), fy_shape(1));
       after = fy_distributed_traffic();
-      fy_all_reduce(slowest, .op = FY_REDUCE_OP_MAX); // the rank that took longest
+      fy_all_reduce(slowest, .op = FY_REDUCE_OP_MAX); // the slowest rank counts
       rate = ranks * batch * steps / fy_item(slowest);
       all = turn > 0 && rate > all ? rate : all;
       fy_barrier();
@@ -432,8 +432,8 @@ static void show(const char *path, const char *mark) {
   }
 }
 
-// PyTorch: mp.spawn(train_ddp, nprocs=RANKS). The program starts itself, RANKS times, by mpirun. Each rank prints to a file, so
-// that the ranks' lines do not mix, and the files are shown one after the other.
+// PyTorch: mp.spawn(train_ddp, nprocs=RANKS). The program uses mpirun to start itself RANKS times. Each rank prints to its own
+// file. The files are shown one after the other, so that the lines of the ranks do not mix.
 static void spawn(const char *part, const char *program) {
   char command[5000], path[64], mark[16], folder[] = "/tmp/ferry-chapter-16-XXXXXX";
   if (!mkdtemp(folder)) {
@@ -459,7 +459,7 @@ static void spawn(const char *part, const char *program) {
     printf("The ranks ended with status %d.\n", WEXITSTATUS(status));
   }
   snprintf(path, sizeof path, "%s/mpirun", folder);
-  bool meant = (status != 0) == (strcmp(part, "waiting") == 0); // that part alone is meant to fail
+  bool meant = (status != 0) == (strcmp(part, "waiting") == 0); // only this part is meant to fail
   if (!meant) {
     show(path, "");
   }

@@ -1,4 +1,4 @@
-// Lesson 20, docs/20_the_first_kernel.md: saxpy as a kernel, in five versions; what a launch is, and how its errors come to light.
+// Lesson 20, docs/20_the_first_kernel.md: saxpy as a kernel, in five versions; launches and their errors.
 // prints: ^CPU and device agree: yes$
 // prints: ^one thread +1 +1 +1048576 +yes( |$)
 // prints: ^one block +1 +256 +4096 +yes( |$)
@@ -61,7 +61,7 @@ __global__ void saxpy_2d(float *y, const float *x, float a, int rows, int column
 }
 // [end]
 
-// ---- arrays to try them on -----------------------------------------------------------------------------------------------
+// ---- test arrays --------------------------------------------------------------------------------------------------------
 
 typedef struct Arrays {
   int n;
@@ -95,7 +95,7 @@ static void arrays_free(Arrays *all) {
   free(all->result);
 }
 
-// Whether the device's y is what one saxpy makes of it: these whole numbers are exact in float.
+// True if the device's y is the result of one saxpy. The numbers are small integers, which are exact in float.
 static bool is_right(Arrays *all) {
   CHECK(cudaMemcpy(all->result, all->d_y, all->bytes, cudaMemcpyDeviceToHost));
   for (int i = 0; i < all->n; i++)
@@ -115,11 +115,11 @@ static void whole_program(void) {
   for (int i = 0; i < n; i++)
     x[i] = (float)i;
 
-  float *d_x; // d_: an address of the device
+  float *d_x; // d_: a pointer to device memory
   CHECK(cudaMalloc(&d_x, bytes));
   CHECK(cudaMemcpy(d_x, x, bytes, cudaMemcpyHostToDevice));
 
-  scale<<<4, 256>>>(d_x, 3, n); // 4 blocks of 256 threads: 1024 of them, for 1000 elements
+  scale<<<4, 256>>>(d_x, 3, n); // 4 blocks of 256 threads: 1024 threads for 1000 elements
   CHECK_LAUNCH();
 
   CHECK(cudaMemcpy(result, d_x, bytes, cudaMemcpyDeviceToHost));
@@ -177,7 +177,7 @@ static void five_versions(void) {
   fresh(&all);
   // [blocks_2d]
   dim3 block(32, 8);                                                            // 32 columns, 8 rows
-  dim3 grid((columns + block.x - 1) / block.x, (rows + block.y - 1) / block.y); // enough of them each way
+  dim3 grid((columns + block.x - 1) / block.x, (rows + block.y - 1) / block.y); // enough blocks in both directions
   timed(ms) {
     saxpy_2d<<<grid, block>>>(d_y, d_x, A, rows, columns);
   }
@@ -199,7 +199,7 @@ static void printing(void) {
   // [print]
   who<<<3, 4>>>(12);
   CHECK_LAUNCH();
-  CHECK(cudaDeviceSynchronize()); // what kernels print comes out here at the latest
+  CHECK(cudaDeviceSynchronize()); // the kernel's output appears here at the latest
   // [end]
 }
 
@@ -218,7 +218,7 @@ static void launch_errors(void) {
 // [wild]
 __global__ void write_nowhere(float *y) {
   float x = 1;
-  for (int i = 0; i < 50000000; i++) // takes a while, and then goes wrong
+  for (int i = 0; i < 50000000; i++) // takes a while before it fails
     x = 0.5f * x + 1;
   y[0] = x;
 }
@@ -243,7 +243,7 @@ int main(int argc, char **argv) {
   five_versions();
   printing();
   launch_errors();
-  if (!chapter.counted) // it ends every use of the device
+  if (!chapter.counted) // after it, the device cannot be used any more
     late_errors();
   return 0;
 }

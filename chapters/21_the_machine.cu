@@ -1,4 +1,4 @@
-// Lesson 21, docs/21_the_machine.md: multiprocessors, warps and what keeps them busy.
+// Lesson 21, docs/21_the_machine.md: multiprocessors, warps, latency hiding, divergence and occupancy.
 // prints: ^a warp has 32 threads$
 // prints: ^threadIdx \(5, 1\) of a block of \(48, 2\): thread 53, warp 1, lane 21$
 // prints: ^1 +32 +[0-9]+ +yes( |$)
@@ -14,16 +14,16 @@ enum { WARP = 32 };
 
 static cudaDeviceProp gpu;
 
-// ---- who is where ----------------------------------------------------------------------------------------------------------
+// ---- warps and lanes --------------------------------------------------------------------------------------------------------
 
-typedef struct Place {
+typedef struct Position {
   int x, y, thread, warp, lane;
-} Place;
+} Position;
 
 // [place]
-__global__ void place(Place *out) {
-  int thread = threadIdx.y * blockDim.x + threadIdx.x; // in the order in which warps are made
-  out[thread] = (Place){(int)threadIdx.x, (int)threadIdx.y, thread, thread / 32, thread % 32};
+__global__ void place(Position *out) {
+  int thread = threadIdx.y * blockDim.x + threadIdx.x; // consecutive numbers form a warp
+  out[thread] = (Position){(int)threadIdx.x, (int)threadIdx.y, thread, thread / 32, thread % 32};
 }
 // [end]
 
@@ -83,7 +83,7 @@ __global__ void with_shared(float *out) {
 }
 
 // [arithmetic]
-// Blocks that a multiprocessor has room for: the smallest of its limits decides. (Registers are the fourth limit.)
+// Blocks that can be resident on a multiprocessor: the lowest limit decides. (Registers are the fourth limit.)
 static int resident_blocks(int threads, size_t shared_bytes) {
   int whole_warps = (threads + WARP - 1) / WARP * WARP;
   int by_threads = gpu.maxThreadsPerMultiProcessor / whole_warps;
@@ -117,16 +117,16 @@ static void the_device(void) {
 
 static void warps_and_lanes(void) {
   heading("Warps and lanes");
-  Place host[96], *d_places;
-  CHECK(cudaMalloc(&d_places, sizeof host));
-  place<<<1, dim3(48, 2)>>>(d_places);
+  Position host[96], *d_positions;
+  CHECK(cudaMalloc(&d_positions, sizeof host));
+  place<<<1, dim3(48, 2)>>>(d_positions);
   CHECK_LAUNCH();
-  CHECK(cudaMemcpy(host, d_places, sizeof host, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpy(host, d_positions, sizeof host, cudaMemcpyDeviceToHost));
   const int show[] = {0, 31, 32, 47, 48, 53, 95};
   for (int k : show)
     printf("threadIdx (%d, %d) of a block of (48, 2): thread %d, warp %d, lane %d\n", host[k].x, host[k].y,
            host[k].thread, host[k].warp, host[k].lane);
-  CHECK(cudaFree(d_places));
+  CHECK(cudaFree(d_positions));
 }
 
 static float *new_on_device(size_t elements) {
@@ -148,7 +148,7 @@ static bool is_filled(const float *d_out, int n, float value) {
 
 static Table latency_table = {5, {8, 12, 14, 6, 20}};
 
-// A launch with so many warps on each multiprocessor: up to 32 in one block, 64 in two.
+// A launch with a given number of warps per multiprocessor: up to 32 in one block, 64 in two.
 typedef struct Shape {
   int blocks, threads;
 } Shape;
@@ -156,15 +156,15 @@ typedef struct Shape {
 static Shape shape_of(int warps) {
   // [shape]
   int threads = (warps < 32 ? warps : 32) * 32;
-  int blocks = (warps < 32 ? 1 : warps / 32) * gpu.multiProcessorCount; // one or two for each multiprocessor
+  int blocks = (warps < 32 ? 1 : warps / 32) * gpu.multiProcessorCount; // one or two per multiprocessor
   // [end]
   return (Shape){blocks, threads};
 }
 
 static void scaled(int warps, float *out, int n, float ms) {
   const Shape shape = shape_of(warps);
-  int turns = (n + shape.blocks * shape.threads - 1) / (shape.blocks * shape.threads);
-  table_row(&latency_table, text("%d", warps), text("%d", warps * WARP), text("%d", turns),
+  int iterations = (n + shape.blocks * shape.threads - 1) / (shape.blocks * shape.threads);
+  table_row(&latency_table, text("%d", warps), text("%d", warps * WARP), text("%d", iterations),
             is_filled(out, n, 3) ? "yes" : "no", time_text(ms));
   CHECK(cudaMemset(out, 0, n * sizeof(float)));
 }

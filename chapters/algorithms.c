@@ -103,7 +103,7 @@ static void the_first_step(FyDevice device) {
 // ---- changing shapes --------------------------------------------------------------------------------------------------------
 
 // [changing]
-// Steps whose batches all have `batch` samples, or each one less than the step before.
+// Trains `steps` steps. Each batch has `batch` samples or, if `changing`, one sample less than the batch before it.
 static double epoch(FyDevice device, int64_t batch, int steps, bool changing, int64_t *searches) {
   FyModule *model = cnn_new(device);
   FyOptimizer *optimizer = fy_sgd(fy_parameters(model), 0.01);

@@ -1,5 +1,5 @@
-// CUDA graphs: what a launch costs the host, what a capture writes down, a pool of memory, a whole training step, why to warm
-// up, what may not be captured, and modules that are graphs.
+// CUDA graphs: launch overhead, recorded addresses, private memory pools, capturing a training step, the warm-up, operations that
+// cannot be captured, and graphed callables.
 #include "cuda_graphs.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { BATCH = 32, FEATURES = 20, CLASSES = 5 };
 typedef struct Training {
   FyModule *model;
   FyOptimizer *optimizer;
-  FyTensor *x, *y; // the batch, always in the same memory
+  FyTensor *x, *y; // the batch: static inputs, always in the same memory
 } Training;
 
 static Training training_new(FyDevice device) {
@@ -26,7 +26,7 @@ static Training training_new(FyDevice device) {
   return t;
 }
 
-// Forward, backward, step. The gradients are None before.
+// Forward, backward, step. The gradients must be None.
 static FyTensor *step(const Training *t) {
   FyTensor *loss = fy_cross_entropy(fy_forward(t->model, t->x), t->y);
   fy_backward(loss);
@@ -69,7 +69,7 @@ static void what_the_host_does(FyDevice device) {
 }
 // [end]
 
-// ---- what is written down -----------------------------------------------------------------------------------------------
+// ---- what is recorded --------------------------------------------------------------------------------------------------
 
 static void show(const char *what, FyTensor *t) {
   float values[3];
@@ -94,7 +94,7 @@ static void addresses_not_values(FyDevice device) {
   fy_cuda_graph_replay(graph);
   show("5 copied into x, replayed:", y);
 
-  x = fy_full(7, fy_shape(3), .device = device); // other memory: the graph knows nothing of it
+  x = fy_full(7, fy_shape(3), .device = device); // other memory, which the graph does not read
   fy_cuda_graph_replay(graph);
   show("x a new tensor of 7, replayed:", y);
 }
@@ -145,7 +145,7 @@ static void a_pool_of_its_own(FyDevice device) {
 enum { WARM_UP = 3, STEPS = 40 };
 
 // [eager_step]
-// As the capture will have it: on a side stream, nothing left of it afterwards.
+// Runs the step as the capture will: on a side stream, and none of its tensors survives.
 static void eager_step(const Training *t, FyStream *side, float *loss) {
   FyStream *current = fy_current_stream(fy_device_of(t->x));
   fy_stream_wait_stream(side, current);
@@ -164,14 +164,14 @@ static FyCounters train_captured(FyDevice device, float *losses) {
   Training t = training_new(device);
   FyStream *side = fy_stream_new(device, 0);
   unsigned seed = 1;
-  for (int i = 0; i < WARM_UP; i++) { // warm up: steps as ever
+  for (int i = 0; i < WARM_UP; i++) { // warm-up with eager steps
     next_batch(&t, &seed);
     eager_step(&t, side, &losses[i]);
   }
 
   FyCudaGraph *graph = fy_cuda_graph_new();
   FyTensor *loss = NULL;
-  fy_zero_grad(t.optimizer); // None: so the captured backward writes the gradients, and adds to nothing
+  fy_zero_grad(t.optimizer); // to None: the captured backward creates the gradients, and does not add
   fy_cuda_graph_capture(graph) {
     loss = step(&t);
   }
@@ -181,7 +181,7 @@ static FyCounters train_captured(FyDevice device, float *losses) {
     before = fy_counters();
     next_batch(&t, &seed); // copies into t.x and t.y
     fy_cuda_graph_replay(graph);
-    fy_copy_to_host(loss, &losses[i]); // waits
+    fy_copy_to_host(loss, &losses[i]); // synchronizes
   }
   return fy_counters_since(before); // of the last step
 }
@@ -226,7 +226,7 @@ static void a_whole_step(FyDevice device) {
 // ---- why to warm up -----------------------------------------------------------------------------------------------------
 
 // [momentum]
-// Ten steps of w -= lr * (momentum of the gradient), the gradient being 1; `warm` of them before the capture.
+// Ten steps of SGD with momentum. The gradient is always 1. The first `warm` steps run before the capture.
 static double ten_steps(FyDevice device, int warm) {
   FyTensor *w = fy_zeros(fy_shape(1), .device = device, .requires_grad = true);
   FyTensorList *list = fy_tensor_list_new();
@@ -334,7 +334,7 @@ static void modules_that_are_graphs(FyDevice device) {
       FyCounters before = fy_counters();
       fy_zero_grad(t.optimizer);
       FyTensor *output = fy_forward(t.model, t.x), *loss = fy_cross_entropy(output, t.y);
-      if (fy_item(loss) < 100) // between the two graphs the host may look, and decide
+      if (fy_item(loss) < 100) // between the two graphs the host may read values and decide
         fy_backward(loss);
       fy_step(t.optimizer);
       FyCounters one = fy_counters_since(before);

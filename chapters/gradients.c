@@ -33,8 +33,8 @@ static void sort_gradients(Gradients *g) {
 // [end]
 
 // [gradients]
-// The gradients of a batch, in float32 or under autocast in float16, of a loss that is multiplied by `scale`, and divided by
-// it again.
+// The gradients of a batch, in float32 or under autocast in float16. Multiplies the loss by `scale`, and divides the
+// gradients by it.
 static Gradients gradients_of(FyModule *model, const FyBatch *batch, FyDevice device, bool half, double scale) {
   FyTensor *row[16], *loss = NULL;
   FyTensorList *parameters = fy_parameters(model);
