@@ -50,7 +50,12 @@ static bool find_page(char *page, size_t bytes, const char *what) {
   char number[8];
   if (isdigit((unsigned char)what[0])) {
     snprintf(number, sizeof number, "%02d", atoi(what));
-    return page_like(page, bytes, "%s_*.html", number) || page_like(page, bytes, "exercise/%s_*.html", number);
+    if (!strchr(what, '.') && page_like(page, bytes, "%s_*.html", number))
+      return true;
+    const Exercise *e = exercise_find(what);
+    if (!e)
+      e = exercise_by_old_number(what);
+    return e && page_like(page, bytes, "exercise/%s.html", e->id);
   }
   return page_of_name(page, bytes, what) || page_like(page, bytes, "%s.html", what) ||
          page_like(page, bytes, "*_%s.html", what);
@@ -59,7 +64,7 @@ static bool find_page(char *page, size_t bytes, const char *what) {
 int cmd_book(int argc, char **argv) {
   char index[1024], page[512] = "index.html", url[2048];
   if (argc > 2)
-    return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 17, ./ferry book fy_to");
+    return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 25.2, ./ferry book fy_to");
   in_root(index, sizeof index, SITE "index.html");
   if (access(index, R_OK) != 0) {
     fprintf(stderr, "ferry book: it is not made yet: make book (once; needs python3-venv and a way to PyPI)\n"

@@ -33,6 +33,7 @@ if [ -x "$ferry" ]; then
   done <<'END'
 3 /03_tensor_moves.html
 17 /exercise/05_2_training_step.html
+5.2 /exercise/05_2_training_step.html
 fy_to /api/op_ops.html#fy_to
 model /model.html
 END

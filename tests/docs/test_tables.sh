@@ -17,7 +17,7 @@ prelude() {
 #pragma GCC diagnostic ignored "-Wunused-value"
 static FyDevice device;
 static FyTensor *a, *b, *c, *x, *y, *t, *loss;
-static FyModule *model, *ddp;
+static FyModule *model, *ddp, *criterion;
 static struct { FyModule base, *fc1; FyTensor *scale, *mean; } *net;
 static FyFunction *function;
 static FyFunctionCall *call;
@@ -26,7 +26,7 @@ static FyFunctionBackward *backward;
 static FyDataset *d, *dataset;
 static FyStream *s, *other;
 static FyEvent *event, *begin, *end;
-static FyTensor *weight, *bias, *target, *inputs, *targets, *output;
+static FyTensor *weight, *bias, *target, *inputs, *targets, *output, *outputs, *labels;
 static double lr;
 static bool was;
 static int64_t i;

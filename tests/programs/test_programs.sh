@@ -44,6 +44,7 @@ for program in "$here"/*.cu; do
 done
 
 check 'casts, optimized as far as g++ does' timeout 120 "$ferry" cuda -O3 "$here/casts.cu"
+check 'products that are rounded, optimized' timeout 120 "$ferry" cuda -O3 "$here/rounded.cu"
 
 # thrust, by NVIDIA's own headers where they are.
 cat >"$work/thrust.cu" <<'END'

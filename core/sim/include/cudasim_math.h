@@ -62,14 +62,29 @@ inline float __saturatef(float x) {
 inline float __fdividef(float x, float y) {
   return x / y;
 }
+// The compiler must not contract these into a fused multiply-add with the operation that uses the result: it cannot see the
+// result's origin after an empty assembly statement.
+#if defined(__x86_64__)
+#define CUDASIM_ROUNDED(value) __asm__("" : "+x"(value))
+#elif defined(__aarch64__)
+#define CUDASIM_ROUNDED(value) __asm__("" : "+w"(value))
+#else
+#define CUDASIM_ROUNDED(value) __asm__("" : "+m"(value))
+#endif
 inline float __fadd_rn(float x, float y) {
+  CUDASIM_ROUNDED(x); // x or y may be a product
+  CUDASIM_ROUNDED(y);
   return x + y;
 }
 inline float __fsub_rn(float x, float y) {
+  CUDASIM_ROUNDED(x);
+  CUDASIM_ROUNDED(y);
   return x - y;
 }
 inline float __fmul_rn(float x, float y) {
-  return x * y;
+  float product = x * y;
+  CUDASIM_ROUNDED(product);
+  return product;
 }
 inline float __fdiv_rn(float x, float y) {
   return x / y;
@@ -87,10 +102,14 @@ inline float __frsqrt_rn(float x) {
   return (float)(1.0 / sqrt((double)x));
 }
 inline double __dadd_rn(double x, double y) {
+  CUDASIM_ROUNDED(x);
+  CUDASIM_ROUNDED(y);
   return x + y;
 }
 inline double __dmul_rn(double x, double y) {
-  return x * y;
+  double product = x * y;
+  CUDASIM_ROUNDED(product);
+  return product;
 }
 inline double __fma_rn(double x, double y, double z) {
   return fma(x, y, z);

@@ -4,7 +4,7 @@
 #include "exercise.h"
 #include <string.h>
 
-#define SCHEDULE "docs/14_profiling.md#a-schedule"
+#define SCHEDULE "docs/14_profiling.md#profiling-schedules"
 
 static const Mistake NOTHING = {"no result returned", "Return the result of fy_key_averages.", SCHEDULE};
 static const Mistake OTHER_STEPS = {"steps skipped or repeated",
@@ -28,7 +28,7 @@ static const Mistake AGAIN = {"schedule repeated",
 static const Mistake NO_RANGE = {"missing record_function range",
                                  "No recorded step has a range \"training_step\". Put "
                                  "fy_record_function(\"training_step\") around each call of step.",
-                                 "docs/14_profiling.md#the-first-steps"};
+                                 "docs/14_profiling.md#warm-up-the-first-steps"};
 static const Mistake ONE_ROW = {"not grouped by input shape",
                                 "Additions of two sizes are in one row. Call fy_key_averages with "
                                 ".group_by_input_shape = true.",
@@ -43,7 +43,7 @@ static const Mistake GONE = {"result freed with its scope",
 static const Mistake OPEN = {"profile not ended",
                              "No other profile can begin after your function. Call fy_profile_end, or use the "
                              "block fy_profile(...) { ... }.",
-                             "docs/14_profiling.md#the-first-steps"};
+                             "docs/14_profiling.md#warm-up-the-first-steps"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SELF_AND_TOTAL "docs/14_profiling.md#self-and-total"
+#define SELF_AND_TOTAL "docs/14_profiling.md#self-time-and-total-time"
 
 static const Mistake NOTHING = {"no result", "Return the number of ops found, and fill in their keys and times.",
                                 SELF_AND_TOTAL};
@@ -28,7 +28,7 @@ static const Mistake ROW_BY_ROW = {"rows of an op not summed",
                                    "docs/14_profiling.md#a-first-profile"};
 static const Mistake DEVICE = {"device time instead of CPU time",
                                "You ranked by the time on the device. Use self_cpu_time_total.",
-                               "docs/14_profiling.md#what-a-wait-looks-like"};
+                               "docs/14_profiling.md#synchronization-in-a-profile"};
 static const Mistake CALLS = {"ranked by number of calls",
                               "You ranked by the number of calls. Use self_cpu_time_total.", SELF_AND_TOTAL};
 static const Mistake ONE_CALL = {"ranked by time per call",
