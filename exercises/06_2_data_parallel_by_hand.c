@@ -12,8 +12,8 @@
 // Inputs    model, x (N, in), target (N, out)   on GPU ids[0]; N at least 1
 //           optimizer   for the model's parameters, which may have a gradient
 //           ids, count  1 to 8 different GPUs, in any order
-// Required  - loss (on ids[0], without a graph) and parameters are right, also
-//             after a second step, and if N < count
+// Required  - loss (on ids[0], without a graph) and parameters are correct,
+//             also after a second step, and if N < count
 //           - rows are computed on as many GPUs as fy_scatter has chunks for
 // Stars     ** concurrent: all replicas compute at the same time
 //           *** balanced: at most N / count rows on a GPU, rounded up

@@ -12,7 +12,7 @@
 //           rank, ranks    this process, 0 to ranks - 1, and their number
 //           epoch          0 or more
 //           batch_size     1 or more
-// Required  - together, the ranks have all samples in each epoch
+// Required  - together, the ranks cover all samples in each epoch
 //           - each rank has ceil(samples / ranks) samples, in batches of
 //             batch_size; some samples are repeated if necessary
 //           - shuffled, in another order in each epoch, the same in each run

@@ -14,8 +14,8 @@
 //                               rows is equal on all ranks, a multiple of parts
 //           parts, ranks        1 or more, 2 or more
 //           all_reduce(t)       replaces t by its sum over all ranks, in place
-// Required  - on all ranks, the parameters after the step with the gradient of
-//             fy_mse_loss over all ranks' samples
+// Required  - on all ranks, the parameters equal those after one step with the
+//             gradient of fy_mse_loss over the samples of all ranks
 //           - the optimizer steps once, after the gradients are reduced
 // Stars     ** all_reduce gets each gradient once, not once per part
 //           *** the rows of one part at a time go through the model, each once

@@ -12,7 +12,7 @@
 // Required  - correct for every n and at every call, without data races or
 //             out-of-bounds accesses
 //           - no copy to the host
-//           - at most n / 8 atomic operations on global memory (at n = 40,000)
+//           - at most n / 8 atomic operations on global memory (for n = 40,000)
 // Stars     ** parallel: several blocks, and at least 20 % active lanes in all
 //           *** at most n / 64 + 64 atomic operations on global memory
 #include <cuda_runtime.h>

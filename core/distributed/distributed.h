@@ -80,7 +80,7 @@ FY_API int fy_group_size(const FyGroup *group);
 
 // ---- collectives -------------------------------------------------------------------------------------------------------
 // Options: .group, .async_op = true. Without async_op they return NULL when the result is there (on a CUDA device: when what is
-// queued on the current stream from here on will find it). With it they immediately return a work, an object of the scope; the
+// queued on the current stream from here on will find it). With it they immediately return a work handle, an object of the scope; the
 // tensors are not to be touched before fy_work_wait. Tensors are contiguous (FY_VALUE_ERROR "Tensors must be contiguous"), all
 // on the CPU or all on one CUDA device. Ranks (src, dst) are those of the program, also in a group. None is recorded for
 // backward.

@@ -21,7 +21,7 @@ typedef enum FyDType {
   FY_DTYPE_COUNT
 } FyDType;
 
-// Bytes per element; 0 for what is no dtype. The one list of them, for host and kernels, in C and CUDA.
+// Bytes per element; 0 if the value is not a dtype. The one list of them, for host and kernels, in C and CUDA.
 static inline size_t fy_dtype_size(int dtype) {
   switch (dtype) {
   case FY_BOOL:

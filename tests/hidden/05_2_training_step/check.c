@@ -39,7 +39,7 @@ static const Mistake NO_GRAPH = {"loss without a graph",
 static const Mistake BY_OPTIMIZER = {"library optimizer used",
                                      "Write the update yourself: subtract lr times the gradient.",
                                      "docs/05_model_moves.md#training-steps"};
-static const Mistake HALVED = {"missing factor 2 in the gradient", "The derivative of error * error is 2 * error.",
+static const Mistake HALVED = {"missing factor of 2 in the gradient", "The derivative of error * error is 2 * error.",
                                "docs/05_model_moves.md#training-steps"};
 static const Mistake KEPT_GRAPH = {"loss computed after the update",
                                    "Return the loss of the forward pass, before the update.",

@@ -260,7 +260,7 @@ static void judge(Case *c) {
   const Array *other = got(c, "order by another seed");
   expect_that(c,
               other && (other->count != order->count || memcmp(other->i64, order->i64, (size_t)order->count * 8) != 0),
-              &SEED, "with another seed the samples came in the same order");
+              &SEED, "the samples came in the same order with a different seed");
   // Both rows of the second call must be the same; the values are compared in judge_second.
   const Array *second = got_shaped(c, "second pageable", shape(batches_of(c)));
   if (!expect_that(c, second != NULL, NULL, "a second call returned no losses") || !other ||

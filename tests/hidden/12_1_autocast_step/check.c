@@ -343,8 +343,8 @@ EXERCISE = {
     .hints =
         {"Put the forward pass and the loss into fy_autocast(fy_device_of(x).type, .dtype = FY_FLOAT16) { ... }, and "
          "everything else after it. Declare the loss before the block.",
-         "fy_backward(fy_scaler_scale(scaler, loss)) gives gradients that contain the scale. Clipping needs them "
-         "without it.",
+         "fy_backward(fy_scaler_scale(scaler, loss)) gives scaled gradients. Unscale them before "
+         "you clip.",
          "fy_zero_grad, autocast, backward of the scaled loss, fy_scaler_unscale_, fy_clip_grad_norm_, "
          "fy_scaler_step, fy_scaler_update."},
     .functions = {"train_step"},

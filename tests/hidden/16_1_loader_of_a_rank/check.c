@@ -15,7 +15,7 @@ static const Mistake NOTHING = {"no samples", "Return a loader that yields batch
 static const Mistake OVERLAP = {
     "different permutation on each rank",
     "Some samples are in several shares and others in none. Use the same seed on all ranks, "
-    "then share the order.",
+    "then split the order among them.",
     TRAINING};
 static const Mistake LEFT_OUT = {"samples left out",
                                  "The samples do not divide evenly, and the last ones are in no share. Repeat some "

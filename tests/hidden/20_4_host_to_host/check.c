@@ -134,7 +134,7 @@ static bool judge_call(Case *c) {
 
 static void judge(Case *c) {
   if (judge_call(c))
-    expect_exactly(c, "bytes of the device not freed", got_count(c, "bytes kept"), 0, &KEPT);
+    expect_exactly(c, "device bytes not freed", got_count(c, "bytes kept"), 0, &KEPT);
 }
 
 // A call that needs more memory than there is, one that needs twice as much as there is for one array, and a usual one.

@@ -11,10 +11,11 @@ static const Mistake NO_SCALE = {"scores not divided by sqrt(D)",
                                  "Scaled dot-product attention divides each score by the square root of the head "
                                  "dimension, here sqrt(32).",
                                  LESSON};
-static const Mistake NOT_SCALED = {"partial sums not rescaled",
-                                   "When a larger score comes, both the sum and the weighted values belong to the old "
-                                   "maximum. Multiply both by e^(old - new).",
-                                   LESSON};
+static const Mistake NOT_SCALED = {
+    "partial sums not rescaled",
+    "When a larger score appears, both the sum and the weighted values belong to the old "
+    "maximum. Multiply both by e^(old - new).",
+    LESSON};
 static const Mistake NOT_MASKED = {"padding keys not masked",
                                    "The last tile has fewer keys. A score of 0 for a missing key still has a weight: "
                                    "leave these keys out of the sum.",
