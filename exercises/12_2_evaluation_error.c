@@ -9,7 +9,7 @@
 //           With small errors and few batches the result is right. With many
 //           batches it is wrong, and with large errors it is infinite.
 // Example   errors 1, 2, 3 and 4  ->  7.5
-// Fix       mean_squared_error. The model must still run under float16 autocast.
+// Fix       mean_squared_error. The model must run under float16 autocast.
 // Inputs    model     float32 parameters, on a GPU or the CPU
 //           x, y      float32 (batches, rows, in), (batches, rows, out) on the
 //                     model's device; 1 batch and 1 row or more; y may be above
