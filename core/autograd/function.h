@@ -14,8 +14,8 @@ typedef struct FyFunctionCall FyFunctionCall; // ctx: one call of it, valid whil
 typedef void FyFunctionForward(FyFunctionCall *call, FyTensor *const *inputs, FyTensor **outputs);
 
 // Stores grad_inputs[i] (NULL at first: zero) for each input with fy_needs_input_grad(call, i); others are ignored. Each has
-// its input's shape, or one that broadcasting made of it. grad_outputs[i] has the shape and dtype of output i; of an output that
-// nobody used it is zeros. It may be expanded (not contiguous), and shared: do not write to it. Grad mode is off.
+// its input's shape, or one that broadcasting made of it. grad_outputs[i] has the shape and dtype of output i; for an
+// unused output it is zeros. It may be expanded (not contiguous), and shared: do not write to it. Grad mode is off.
 typedef void FyFunctionBackward(FyFunctionCall *call, FyTensor *const *grad_outputs, FyTensor **grad_inputs);
 
 typedef struct FyFunctionOptions {

@@ -64,9 +64,8 @@ int no_option(const char *command, const char *given);
 // that goes on all the same cannot judge anything.
 int begin_sandbox(const char *command, const char *level);
 #define SANDBOX_HELP                                                                                                   \
-  "--sandbox LEVEL   how answers are confined: namespaces, user, bubblewrap, landlock or none. Without it, "           \
-  "the strongest\n"                                                                                                    \
-  "                  of these that the machine permits, but never none (./ferry doctor shows which)\n"
+  "--sandbox LEVEL   how answers are confined: namespaces, user, bubblewrap, landlock or none. Without it, the "       \
+  "strongest of these that the machine permits, but never none (./ferry doctor shows which)\n"
 
 // The exercise that a person named, or NULL after an error message that lists what is near.
 const Exercise *exercise_named(const char *command, const char *name);

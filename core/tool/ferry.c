@@ -146,8 +146,8 @@ const Command commands[] = {
      "--hosts LIST   machines to run on; each needs Ferry at the same path, and ssh without a password\n"
      "--plain        do not put the rank before each line of output\n"
      "Each rank finds RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE and MASTER_ADDR in its environment, and "
-     "OMP_NUM_THREADS, "
-     "which is 1 unless it is set. On other hosts it also finds FERRY_*, NCCL_* and MASTER_PORT, and nothing else of "
+     "OMP_NUM_THREADS, which is 1 unless it is set. On other hosts it also finds FERRY_*, NCCL_* and MASTER_PORT, and "
+     "nothing else of "
      "this environment. mpirun (Open MPI) starts the ranks. If a rank fails, Ferry names it and ends all of them; the "
      "exit status is that rank's.\n"
      "Environment: NO_COLOR.\n",
@@ -162,13 +162,9 @@ const Command commands[] = {
      "--only EX         grade only this exercise\n"
      "--part I/N        grade every Nth learner of --class from the Ith on, by name: for N machines, each with its I\n"
      "--merge FILE...   grade nothing: merge files that --json wrote on other machines. With --class DIR, each learner "
-     "in it must be\n"
-     "                  there. On duplicates, gaps and contradictions, report them and write nothing\n" SANDBOX_HELP
-     "--json FILE, --junit FILE, --gradescope FILE, --csv FILE\n"
-     "                  write results; each file is valid at every moment, and begins with zero points. With --class, "
-     "FILE "
-     "holds all.\n"
-     "                  - is standard output; the report then goes to stderr\n"
+     "in it must be there. On duplicates, gaps and contradictions, report them and write nothing\n" SANDBOX_HELP
+     "--json FILE, --junit FILE, --gradescope FILE, --csv FILE write results; each file is valid at every moment, and "
+     "begins with zero points. With --class, FILE holds all. - is standard output; the report then goes to stderr\n"
      "Exit status: 0 everything passed, 1 something failed, 2 wrong command line, 3 the grader itself failed.\n",
      cmd_grade, false, HELP_ANYWHERE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
@@ -281,24 +277,12 @@ static int no_command(const char *name) {
   return EXIT_USAGE;
 }
 
-// Prints each line of a help text, wrapped. A line that begins with a blank continues the one before it.
+// Each line of a help text is one item or sentence, wrapped by itself.
 static void print_help(const char *help) {
-  char *text = strdup(help);
-  if (!text)
-    return;
-  for (char *line = text; *line;) {
-    char *end = strchr(line, '\n');
-    while (end && end[1] == ' ') {
-      size_t blanks = strspn(end + 1, " ");
-      memmove(end + 1, end + 1 + blanks, strlen(end + 1 + blanks) + 1);
-      *end = ' ';
-      end = strchr(end, '\n');
-    }
-    if (end)
-      *end = '\0';
-    term_wrap(stdout, line, 0);
-    line = end ? end + 1 : line + strlen(line);
-  }
+  char *text = strdup(help), *rest = text;
+  for (char *line; text && (line = strsep(&rest, "\n"));)
+    if (*line)
+      term_wrap(stdout, line, 0);
   free(text);
 }
 

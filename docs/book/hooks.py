@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What MkDocs calls while it builds: public names in listings, and the first use of a term in a lesson, link to their explanations."""
 
+import functools
 import html as markup
 import json
 import os
@@ -18,11 +19,16 @@ def on_config(config):
     return config
 
 
+@functools.cache
+def pattern_of_terms():
+    """Matches a headword of the glossary, or its plural: the longest one. With it, each headword by its lower case."""
+    headwords = sorted((t for t in TERMS if len(t) > 4 and "(" not in t), key=len, reverse=True)
+    return re.compile(r"\b(" + "|".join(map(re.escape, headwords)) + r")(s?)\b", re.I), {t.lower(): t for t in headwords}
+
+
 def with_terms(html):
     """The first use of each term of the glossary, outside of links, headings, listings and tables, links there; its title is the meaning."""
-    headwords = sorted((t for t in TERMS if len(t) > 4 and "(" not in t), key=len, reverse=True)
-    term = re.compile(r"\b(" + "|".join(map(re.escape, headwords)) + r")(s?)\b", re.I)
-    exact = {t.lower(): t for t in headwords}
+    term, exact = pattern_of_terms()
     seen = set()
 
     def link(match):

@@ -137,7 +137,7 @@ def write_lessons():
         text = page(path)
         write(path.name, text)
     for path in (ROOT / "docs").glob("*.md"):
-        if not path.name[0].isdigit():
+        if not path.name[0].isdigit() and path.name != "glossary.md":
             write("lessons.md" if path.name == "README.md" else path.name, page(path))
     shutil.copytree(ROOT / "docs/images", PAGES / "images", dirs_exist_ok=True)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A block's tile of c, and what it brings of a and b for one step; a thread's part of the tile beside it.
 BEGIN {
-  begin(860, 300, "A block has a square tile of c. In each step it loads a tile of a, from the rows of its tile, and a tile of b, from its columns. Within the block's tile a thread has a part of its own, which wants a column piece of a's tile and a row piece of b's")
+  begin(860, 300, "A block computes a square tile of c. In each step it loads one tile of a, from the rows of its tile, and one tile of b, from its columns. Each thread computes a small part of the block's tile, from a few words of both tiles")
   size = 150
   frame(30, 130, size, size, 7, "")
   label(55, 150, "middle", 14, "a")

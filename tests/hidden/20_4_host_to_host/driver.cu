@@ -30,42 +30,46 @@ static double work_done(void) {
 #endif
 }
 
+// Takes all memory of the device but `left` bytes. NULL: it could not.
+static void *leave_free(size_t left) {
+  void *taken = NULL;
+  return cudaMalloc(&taken, available() - left) == cudaSuccess ? taken : NULL;
+}
+
+// Doubles n elements, of which only the first are those of x. Is the result right?
+static bool doubles(const float *x, int n, int *error) {
+  float *large = (float *)calloc((size_t)n, sizeof *large);
+  memcpy(large, x, 5 * sizeof *large);
+  *error = -1;
+  scale_on_device(large, large, 2, n, error);
+  const bool right = large[1] == 2 * x[1] && large[n - 1] == 0;
+  free(large);
+  return right;
+}
+
 // There is memory for one such array, and not for two.
 static void ask_for_half(Driver *d, const float *x) {
-  const int n = LEFT_FOR_ONE / (int)sizeof(float) / 8 * 5;
-  void *taken = NULL;
-  cudaMalloc(&taken, available() - LEFT_FOR_ONE);
-  float *large = (float *)calloc((size_t)n, sizeof *large);
-  int error = -1;
-  memcpy(large, x, 5 * sizeof *large);
+  void *taken = leave_free(LEFT_FOR_ONE);
+  int error;
   cudaGetLastError();
   const size_t before = available();
-  scale_on_device(large, large, 2, n, &error);
+  driver_put_number(d, "right of half", doubles(x, LEFT_FOR_ONE / (int)sizeof(float) / 8 * 5, &error));
   const size_t after = available();
   driver_put_number(d, "error of half", error);
-  driver_put_number(d, "right of half", large[1] == 2 * x[1] && large[n - 1] == 0);
   driver_put_number(d, "kept of half", before > after ? (double)(before - after) : 0);
-  free(large);
   cudaFree(taken);
 }
 
 // All of the device's memory but a little is taken, and the arrays are larger than that.
 static void ask_too_much(Driver *d) {
   const Array *x = driver_array(d, "x");
-  void *taken = NULL;
-  const int n = 4 * (LEFT_FREE / (int)sizeof(float));
-  int error = -1;
-  float *large = (float *)calloc((size_t)n, sizeof *large);
-  memcpy(large, x->f32, 5 * sizeof *large);
-  if (cudaMalloc(&taken, available() - LEFT_FREE) != cudaSuccess)
-    taken = NULL;
+  void *taken = leave_free(LEFT_FREE);
+  int error;
   driver_put_number(d, "memory taken", taken != NULL);
   const double before = work_done();
-  scale_on_device(large, large, 2, n, &error);
+  driver_put_number(d, "right of too much", doubles(x->f32, 4 * (LEFT_FREE / (int)sizeof(float)), &error));
   driver_put_number(d, "done after too much", work_done() - before);
   driver_put_number(d, "error of too much", error);
-  driver_put_number(d, "right of too much", large[1] == 2 * x->f32[1] && large[n - 1] == 0);
-  free(large);
   ask_for_half(d, x->f32);
   cudaFree(taken);
   cudaGetLastError();

@@ -106,8 +106,7 @@ static void judge(Case *c) {
   const bool launched = counts(c)->launches > 0 || (refused_shape(c) && stale != INVALID_CONFIGURATION);
   const bool by_hand = !bad && !launched && launch == INVALID_CONFIGURATION && stale != launch;
   // It gave up without a launch, so nothing can be said of what it would do after one.
-  const bool gave_up = stale && !launched && !unseen && launch == 0;
-  if (gave_up) {
+  if (stale && !launched && !unseen && launch == 0) {
     expect_before(c, stale, launch);
     expect_that(c, false, &STOPPED, "no launch was tried after error %lld of an earlier call", (long long)stale);
     return;
