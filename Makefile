@@ -60,7 +60,7 @@ OPENMP := -fopenmp
 CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
 # The simulator's kernels are many templates: -O3 doubles their compile time, and what it gains comes from these of its parts, by
-# which the loop over a block's threads is vectorised, and lies well in the cache's lines.
+# which the loop over a block's threads is vectorized, and lies well in the cache's lines.
 VECTORIZE := $(if $(CLANG),,-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops -falign-loops=32)
 CXXFLAGS = -std=c++17 $(OPTIMIZE) -O2 $(if $(SANITIZE),,$(VECTORIZE)) -g1 $(WARNINGS) -Wno-unknown-pragmas $(SAN)
 SIM_CPPFLAGS := -Icore/sim/include
@@ -70,7 +70,7 @@ TEST_CPPFLAGS := -Itests -Itests/support
 LDFLAGS = $(OPENMP) $(LINK_SAN)
 LDLIBS := -ldnnl -lprotobuf-c -lz -lm -ldl -lpthread
 
-# ---- instrumented builds: SANITIZE=address (with the undefined-behaviour sanitizer) or SANITIZE=thread --------------------------
+# ---- instrumented builds: SANITIZE=address (with the undefined-behavior sanitizer) or SANITIZE=thread --------------------------
 
 ifeq ($(SANITIZE),address)
 OPTIMIZE := -O1 -march=$(MARCH) -fno-omit-frame-pointer
@@ -91,7 +91,7 @@ endif
 # The simulator itself tells the thread sanitizer CUDA's ordering rules; its own locks must not add to them.
 SIM_C_SAN := $(if $(filter thread,$(SANITIZE)),-DCUDASIM_TSAN,$(SAN))
 LINK_SAN := $(SAN)
-# The optimiser's guesses about uninitialised values are unreliable on instrumented code.
+# The optimizer's guesses about uninitialized values are unreliable on instrumented code.
 WARNINGS += $(if $(SANITIZE),-Wno-error $(if $(CLANG),,-Wno-maybe-uninitialized))
 
 # ---- bundle/, made by `make bundle` where packages can be had, replaces the packages where they cannot -----------------------

@@ -83,7 +83,7 @@ static const char *why_no_gpu_column(const Chapter *chapter) {
 static void print_gpu_table(const Processor *cpu, const Processor *gpu, FyDevice device, int64_t n) {
   FyDeviceProperties about = fy_cuda_get_device_properties(device.index);
   const char *model = fy_cuda_model();
-  Table table = table_begin({"", 34}, {"CPU", 20}, {model ? "GPU, modelled" : "GPU", 28});
+  Table table = table_begin({"", 34}, {"CPU", 20}, {model ? "GPU, modeled" : "GPU", 28});
   const char *cores = about.cuda_cores ? text("%d small ones", about.cuda_cores) : "unknown";
   table_row(&table, "cores", text("%ld large ones", sysconf(_SC_NPROCESSORS_ONLN)), cores);
   table_row(&table, "grouped in", "-", text("%d multiprocessors", about.multi_processor_count));
@@ -110,11 +110,11 @@ static void print_cpu_table(const Chapter *chapter, const Processor *cpu, int64_
 }
 
 static Processor compare_processors(const Chapter *chapter) {
-  heading(chapter->modelled ? "The CPU, measured here, and a GPU, modelled" : "The CPU and the GPU, measured here");
+  heading(chapter->modeled ? "The CPU, measured here, and a GPU, modeled" : "The CPU and the GPU, measured here");
   int64_t elements = size_for(chapter, 4 << 20, 32 << 20, 256 << 20);
   int64_t n = size_for(chapter, 256, 1024, 4096);
   Processor cpu = measure(FY_CPU_DEVICE, elements, n);
-  if (chapter->gpu || chapter->modelled) {
+  if (chapter->gpu || chapter->modeled) {
     Processor gpu = measure(chapter->device, elements, n);
     print_gpu_table(&cpu, &gpu, chapter->device, n);
   } else {

@@ -21,7 +21,7 @@ static void do_work(void *context) {
 }
 
 static void about_times(const Chapter *chapter) {
-  if (chapter->modelled) {
+  if (chapter->modeled) {
     printf("Times of %s are %s.\nThe CPU's are measured.\n", fy_device_name_of(chapter->device), fy_cuda_model());
   } else if (chapter->simulated) {
     printf("Times of %s are marked (simulated): they are this CPU playing a GPU, and are compared with nothing.\n",
@@ -76,8 +76,8 @@ static void one_large_product(const Chapter *chapter) {
 // ---- the clock that stops too early ---------------------------------------------------------------------------------
 
 // [nosync]
-static void without_synchronising(const Chapter *chapter) {
-  heading("The same without synchronising");
+static void without_synchronizing(const Chapter *chapter) {
+  heading("The same without synchronizing");
   FyDevice device = chapter->device;
   int64_t n = size_for(chapter, 192, 768, 8192);
   FyTensor *a = fy_randn(fy_shape(n, n), .device = device);
@@ -91,7 +91,7 @@ static void without_synchronising(const Chapter *chapter) {
   fy_synchronize(device); // PyTorch: torch.cuda.synchronize()
   double finished = seconds_now(device) - start;
   printf("clock stopped when the call returned:    %s\n", time_text(device, queued));
-  printf("clock stopped after synchronising:       %s\n", time_text(device, finished));
+  printf("clock stopped after synchronizing:       %s\n", time_text(device, finished));
   if (device.type == FY_CUDA) {
     printf("The first is only the time to queue the work: %.1f %% of the truth, and it hardly grows with n.\n",
            100 * queued / finished);
@@ -153,7 +153,7 @@ static void time_with_events(const Chapter *chapter) {
 // ---- from small to large --------------------------------------------------------------------------------------------
 
 static const char *winner(const Chapter *chapter, double cpu, double device, double device_with_moves) {
-  if (!chapter->gpu && !chapter->modelled) {
+  if (!chapter->gpu && !chapter->modeled) {
     return "-";
   }
   return cpu < device ? "cpu" : cpu < device_with_moves ? "gpu, cpu with moves" : "gpu";
@@ -195,7 +195,7 @@ static void from_small_to_large(const Chapter *chapter) {
       one_row(chapter, &table, n, product, n <= 256 ? 9 : n <= 2000 ? 3 : 1);
     }
   }
-  if (chapter->gpu || chapter->modelled) {
+  if (chapter->gpu || chapter->modeled) {
     printf("\nSmall products are over on the CPU before the GPU has been told; large ones repay the move.\n");
   } else {
     printf("\nWhich is faster is left open: it takes a GPU to say.\n");
@@ -253,7 +253,7 @@ static void where_the_time_goes(const Chapter *chapter) {
   printf("  the product there:      %s\n", time_text(device, product));
   printf("  the result back:        %s\n", time_text(device, to_host));
   printf("  the product on the cpu: %s\n", time_text(FY_CPU_DEVICE, cpu));
-  if (chapter->modelled) {
+  if (chapter->modeled) {
     printf("By the model the GPU's product alone is %.1f times as fast as this CPU's; with the moves: %.1f times.\n",
            cpu / product, cpu / (to_device + product + to_host));
   } else if (chapter->gpu) {
@@ -270,7 +270,7 @@ int main(int argc, char **argv) {
     one_large_product(&chapter);
   }
   fy_scope {
-    without_synchronising(&chapter);
+    without_synchronizing(&chapter);
     with_work_still_pending(&chapter);
     time_with_events(&chapter);
   }

@@ -486,7 +486,7 @@ static void where_the_time_goes(const Chapter *chapter) {
   FyDataset *data = fy_subset(slow_disk(pictures(NULL), to_numbers()), 0, size_for(chapter, 640, 2560, 12800));
   bool pin = device.type == FY_CUDA;
   printf("per step of 64 pictures from the slow disk, on %s:\n", fy_device_name_of(device));
-  if (chapter->modelled) {
+  if (chapter->modeled) {
     printf("(loading is measured on this CPU; moving and computing are %s)\n", fy_cuda_model());
   } else if (chapter->simulated) {
     printf("(simulated: on a GPU moving and computing take other times, and loading the same)\n");
@@ -500,8 +500,8 @@ static void where_the_time_goes(const Chapter *chapter) {
               text("%.2f ms", 1e3 * stages.move), text("%.2f ms", 1e3 * stages.compute), text("%.2f ms", 1e3 * all));
   }
   FyDataLoader *loader = fy_data_loader(data, .batch_size = 64, .num_workers = 4, .pin_memory = pin);
-  if (chapter->modelled) { // two clocks that nothing ties together
-    table_row(&table, "4 workers and prefetcher", "", "", "", "not modelled");
+  if (chapter->modeled) { // two clocks that nothing ties together
+    table_row(&table, "4 workers and prefetcher", "", "", "", "not modeled");
     return;
   }
   double all = with_prefetcher(loader, model, optimizer, device);

@@ -179,7 +179,7 @@ static void accuracy_per_class(const Data *data, FyDevice device, const Training
 int main(int argc, char **argv) {
   TrainingOptions options = {.batch_size = 128, .lr = 1e-3, .workers = 2, .accumulate = 1, .clip = 5};
   Chapter chapter = training_begin(argc, argv, "Chapter 10: CIFAR-10",
-                                   "Augmentation, accumulation, clipping: a network learns colour pictures.", &options);
+                                   "Augmentation, accumulation, clipping: a network learns color pictures.", &options);
   FyDevice device = chapter.simulated ? FY_CPU_DEVICE : chapter.device; // no training on a simulated device
   if (!options.save) {
     options.save = temporary_file("best.safetensors");

@@ -275,7 +275,7 @@ static void fragments(FyDevice device) {
     fy_drop(tensors[i]);
   }
   fy_drop(fy_empty(fy_shape(15, MIB), .dtype = FY_UINT8, .device = device));
-  printf("with the other six gone, too, it fits: the free neighbours are one block again\n");
+  printf("with the other six gone, too, it fits: the free neighbors are one block again\n");
   fy_set_per_process_memory_fraction(1, device);
 }
 // [end]

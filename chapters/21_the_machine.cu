@@ -293,7 +293,7 @@ int main(int argc, char **argv) {
   CHECK(cudaGetDeviceProperties(&gpu, device));
   the_device();
   warps_and_lanes();
-  latency(chapter.quick || (chapter.simulated && !chapter.modelled) ? 1 << 20 : 1 << 22);
+  latency(chapter.quick || (chapter.simulated && !chapter.modeled) ? 1 << 20 : 1 << 22);
   divergence(1 << 18);
   occupancy();
   waves();

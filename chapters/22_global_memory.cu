@@ -69,37 +69,37 @@ typedef struct Pixel {
   float r, g, b, a;
 } Pixel;
 
-__global__ void grey_aos(float *grey, const Pixel *pixel, int n) {
+__global__ void gray_aos(float *gray, const Pixel *pixel, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    grey[i] = 0.299f * pixel[i].r + 0.587f * pixel[i].g + 0.114f * pixel[i].b;
+    gray[i] = 0.299f * pixel[i].r + 0.587f * pixel[i].g + 0.114f * pixel[i].b;
 }
 // [end]
 
 // [soa]
-__global__ void grey_soa(float *grey, const float *r, const float *g, const float *b, int n) {
+__global__ void gray_soa(float *gray, const float *r, const float *g, const float *b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    grey[i] = 0.299f * r[i] + 0.587f * g[i] + 0.114f * b[i];
+    gray[i] = 0.299f * r[i] + 0.587f * g[i] + 0.114f * b[i];
 }
 // [end]
 
 // [aos4]
-__global__ void grey_aos4(float *grey, const float4 *pixel, int n) {
+__global__ void gray_aos4(float *gray, const float4 *pixel, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {
     float4 p = pixel[i];
-    grey[i] = 0.299f * p.x + 0.587f * p.y + 0.114f * p.z;
+    gray[i] = 0.299f * p.x + 0.587f * p.y + 0.114f * p.z;
   }
 }
 // [end]
 
 // [ldg]
-__global__ void grey_read_only(float *__restrict__ grey, const float *__restrict__ r, const float *__restrict__ g,
+__global__ void gray_read_only(float *__restrict__ gray, const float *__restrict__ r, const float *__restrict__ g,
                                const float *__restrict__ b, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    grey[i] = 0.299f * __ldg(&r[i]) + 0.587f * __ldg(&g[i]) + 0.114f * __ldg(&b[i]);
+    gray[i] = 0.299f * __ldg(&r[i]) + 0.587f * __ldg(&g[i]) + 0.114f * __ldg(&b[i]);
 }
 // [end]
 
@@ -230,7 +230,7 @@ static void vectors(void) {
 // The same image twice: as an array of pixels, and as one plane per color.
 typedef struct Picture {
   Pixel *pixels;
-  float *r, *g, *b, *grey;
+  float *r, *g, *b, *gray;
 } Picture;
 
 static Picture picture_new(void) {
@@ -258,12 +258,12 @@ static void picture_free(const Picture *p) {
   CHECK(cudaFree(p->r));
   CHECK(cudaFree(p->g));
   CHECK(cudaFree(p->b));
-  CHECK(cudaFree(p->grey));
+  CHECK(cudaFree(p->gray));
 }
 
 static void take(float *host, const Picture *p) {
-  CHECK(cudaMemcpy(host, p->grey, n * sizeof(float), cudaMemcpyDeviceToHost));
-  CHECK(cudaMemset(p->grey, 0, n * sizeof(float)));
+  CHECK(cudaMemcpy(host, p->gray, n * sizeof(float), cudaMemcpyDeviceToHost));
+  CHECK(cudaMemset(p->gray, 0, n * sizeof(float)));
 }
 
 // Rounding may differ where the compiler fuses a multiplication and an addition into one instruction (FMA).
@@ -285,24 +285,24 @@ static void layouts(void) {
   Picture p = picture_new();
   float *first = (float *)malloc(n * sizeof(float)), *second = (float *)malloc(n * sizeof(float)), ms = 0;
   timed(ms) {
-    grey_aos<<<blocks_for(n), THREADS>>>(p.grey, p.pixels, n);
+    gray_aos<<<blocks_for(n), THREADS>>>(p.gray, p.pixels, n);
   }
   layout("pixels", ms);
   take(first, &p);
   timed(ms) {
-    grey_soa<<<blocks_for(n), THREADS>>>(p.grey, p.r, p.g, p.b, n);
+    gray_soa<<<blocks_for(n), THREADS>>>(p.gray, p.r, p.g, p.b, n);
   }
   layout("planes", ms);
   take(second, &p);
   printf("the two pictures are equal: %s\n", near(first, second) ? "yes" : "no");
   timed(ms) {
-    grey_aos4<<<blocks_for(n), THREADS>>>(p.grey, (const float4 *)p.pixels, n);
+    gray_aos4<<<blocks_for(n), THREADS>>>(p.gray, (const float4 *)p.pixels, n);
   }
   layout("pixels as float4", ms);
   take(second, &p);
   printf("pixels as float4: %s\n", near(first, second) ? "equal" : "different");
   timed(ms) {
-    grey_read_only<<<blocks_for(n), THREADS>>>(p.grey, p.r, p.g, p.b, n);
+    gray_read_only<<<blocks_for(n), THREADS>>>(p.gray, p.r, p.g, p.b, n);
   }
   layout("read-only path", ms);
   take(second, &p);
@@ -314,7 +314,7 @@ static void layouts(void) {
 
 int main(int argc, char **argv) {
   Chapter chapter = chapter_begin(argc, argv, "Global memory", "What a warp's request costs, by how data lie.");
-  n = chapter.quick || (chapter.simulated && !chapter.modelled) ? 1 << 20 : 1 << 23;
+  n = chapter.quick || (chapter.simulated && !chapter.modeled) ? 1 << 20 : 1 << 23;
   by_hand();
   copies();
   vectors();

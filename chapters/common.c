@@ -6,11 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-// ---- colours: on a terminal only, and never against NO_COLOR --------------------------------------------------------
+// ---- colors: on a terminal only, and never against NO_COLOR --------------------------------------------------------
 
 static const char BOLD[] = "\033[1m", RED[] = "\033[31m", PLAIN[] = "\033[0m";
 
-static const char *colour(const char *code) {
+static const char *color(const char *code) {
   const char *no_color = getenv("NO_COLOR");
   return isatty(STDOUT_FILENO) && !(no_color && *no_color) ? code : "";
 }
@@ -40,8 +40,8 @@ static void print_help(const char *title, const char *about, int count, const Ch
   printf("\nenvironment:\n"
          "  FERRY_CUDA=real|sim|off  which CUDA: a GPU, simulated devices, none (without it: a GPU if there is one)\n"
          "  FERRY_SIM_DEVICES=N      how many devices to simulate (2)\n"
-         "  FERRY_SIM_GPU=NAME       the GPU that they play, with modelled times (list: which there are)\n"
-         "  NO_COLOR=1               no colours on a terminal\n");
+         "  FERRY_SIM_GPU=NAME       the GPU that they play, with modeled times (list: which there are)\n"
+         "  NO_COLOR=1               no colors on a terminal\n");
 }
 
 void refuse(const char *format, ...) {
@@ -111,7 +111,7 @@ static void print_device_line(const Chapter *chapter) {
   const char *name = fy_device_name_of(chapter->device);
   if (chapter->device.type == FY_CUDA) {
     printf("device: %s, %s, %s\n", name, fy_cuda_get_device_name(chapter->device.index),
-           chapter->modelled    ? fy_cuda_model()
+           chapter->modeled     ? fy_cuda_model()
            : chapter->simulated ? "simulated: its times say nothing about a GPU"
                                 : "a real GPU");
     return;
@@ -209,14 +209,14 @@ Chapter chapter_begin_with(int argc, char **argv, const char *title, const char 
   }
   chapter.device = usable_device(device ? device : fy_cuda_is_available() ? "cuda" : "cpu");
   chapter.simulated = chapter.device.type == FY_CUDA && fy_cuda_is_simulated();
-  chapter.modelled = chapter.simulated && fy_cuda_model();
+  chapter.modeled = chapter.simulated && fy_cuda_model();
   chapter.gpu = chapter.device.type == FY_CUDA && !chapter.simulated;
   if (chapter.device.type == FY_CUDA) {
     fy_cuda_set_device(chapter.device.index);
   }
   fy_manual_seed(0);
   print_device_line(&chapter);
-  printf("\n%s%s%s\n", colour(BOLD), title, colour(PLAIN));
+  printf("\n%s%s%s\n", color(BOLD), title, color(PLAIN));
   return chapter;
 }
 
@@ -224,7 +224,7 @@ Chapter chapter_begin_with(int argc, char **argv, const char *title, const char 
 
 void heading(const char *title) {
   static int number;
-  printf("\n%s%d. %s%s\n\n", colour(BOLD), ++number, title, colour(PLAIN));
+  printf("\n%s%d. %s%s\n\n", color(BOLD), ++number, title, color(PLAIN));
   fflush(stdout);
 }
 
@@ -238,7 +238,7 @@ const char *truth(bool value) {
 
 void show_error(const FyError *error) {
   if (error->kind) {
-    printf("%s%s%s: %s\n", colour(RED), fy_error_name(error->kind), colour(PLAIN), error->message);
+    printf("%s%s%s: %s\n", color(RED), fy_error_name(error->kind), color(PLAIN), error->message);
   } else {
     printf("no error: here nothing is wrong with that\n");
   }
@@ -303,7 +303,7 @@ const char *text(const char *format, ...) {
   return out;
 }
 
-static const char *labelled(double seconds, const char *label) {
+static const char *labeled(double seconds, const char *label) {
   if (seconds < 1e-3) {
     return text("%.1f us%s", seconds * 1e6, label);
   }
@@ -314,11 +314,11 @@ static const char *labelled(double seconds, const char *label) {
 }
 
 const char *host_time_text(FyDevice device, double seconds) {
-  return labelled(seconds, device.type == FY_CUDA && fy_cuda_is_simulated() ? " (simulated)" : "");
+  return labeled(seconds, device.type == FY_CUDA && fy_cuda_is_simulated() ? " (simulated)" : "");
 }
 
 const char *time_text(FyDevice device, double seconds) {
-  return device.type == FY_CUDA && fy_cuda_model() ? labelled(seconds, " (modelled)") : host_time_text(device, seconds);
+  return device.type == FY_CUDA && fy_cuda_model() ? labeled(seconds, " (modeled)") : host_time_text(device, seconds);
 }
 
 const char *bytes_text(double bytes) {

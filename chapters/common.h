@@ -7,8 +7,8 @@
 typedef struct Chapter {
   FyDevice device; // --device; without it cuda where there is one, else cpu. Its index is always resolved
   bool quick;      // --quick: small sizes
-  bool simulated;  // the device is a simulated one, so its times are not a GPU's, but for a modelled one's
-  bool modelled;   // it plays a GPU (FERRY_SIM_GPU): times on it are modelled, and shown with fy_cuda_model()
+  bool simulated;  // the device is a simulated one, so its times are not a GPU's, but for a modeled one's
+  bool modeled;    // it plays a GPU (FERRY_SIM_GPU): times on it are modeled, and shown with fy_cuda_model()
   bool gpu;        // the device is a real GPU
 } Chapter;
 
@@ -45,10 +45,10 @@ void show_error(const FyError *error);
 
 // ---- time -----------------------------------------------------------------------------------------------------------
 
-// time.perf_counter(): seconds of a clock that never goes back; for a device that plays a GPU, of the modelled clock.
+// time.perf_counter(): seconds of a clock that never goes back; for a device that plays a GPU, of the modeled clock.
 double seconds_now(FyDevice device);
 
-// Runs the block and stores its seconds. The device is synchronised before and after, so that the time is that of the
+// Runs the block and stores its seconds. The device is synchronized before and after, so that the time is that of the
 // block's work, all of it and nothing else:
 //   timed(seconds, device) { fy_matmul(a, b); }
 #define timed(seconds, device)                                                                                         \
@@ -62,17 +62,17 @@ typedef struct Stopwatch {
 Stopwatch stopwatch_start(FyDevice device);
 double stopwatch_stop(Stopwatch *stopwatch);
 
-// The times of `repeats` synchronised runs of work(context), after one that does not count. The median is what a run
+// The times of `repeats` synchronized runs of work(context), after one that does not count. The median is what a run
 // takes; the best is what the machine can do, since whatever disturbs a run only makes it longer.
 typedef struct Seconds {
   double median, best;
 } Seconds;
 Seconds seconds_of(FyDevice device, int repeats, void (*work)(void *context), void *context);
 
-// "3.21 ms", with " (simulated)" behind it when the device is a simulated one, " (modelled)" when that plays a GPU. Like the two below, the text stays valid
+// "3.21 ms", with " (simulated)" behind it when the device is a simulated one, " (modeled)" when that plays a GPU. Like the two below, the text stays valid
 // until eight further calls.
 const char *time_text(FyDevice device, double seconds);
-// The same for what the host measured by its own clock, a profile's CPU times: never modelled, whatever the device plays.
+// The same for what the host measured by its own clock, a profile's CPU times: never modeled, whatever the device plays.
 const char *host_time_text(FyDevice device, double seconds);
 const char *bytes_text(double bytes);                                            // "4.2 MB", powers of 1000
 const char *text(const char *format, ...) __attribute__((format(printf, 1, 2))); // any short cell of a table

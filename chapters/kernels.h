@@ -36,8 +36,8 @@ static MAYBE_UNUSED void check_(cudaError_t error, const char *what, const char 
 typedef struct Chapter {
   bool quick;     // --quick: small sizes
   bool simulated; // the device is a simulated one
-  bool modelled;  // it plays a GPU (FERRY_SIM_GPU): times are modelled, and labelled so
-  bool counted; // ./ferry inspect runs the program: modelled times of kernels come from counts, elsewhere from a guess
+  bool modeled;   // it plays a GPU (FERRY_SIM_GPU): times are modeled, and labeled so
+  bool counted;   // ./ferry inspect runs the program: modeled times of kernels come from counts, elsewhere from a guess
 } Chapter;
 
 static MAYBE_UNUSED Chapter chapter_now_; // for the functions below
@@ -80,14 +80,14 @@ static MAYBE_UNUSED void chapter_first_line(void) {
 #ifdef FERRY_SIM
   const char *played = getenv("FERRY_SIM_GPU");
   chapter_now_.simulated = true;
-  chapter_now_.modelled = played && *played;
+  chapter_now_.modeled = played && *played;
 #endif
 #if defined CUDASIM_INSPECT || defined CUDASIM_DUAL_VERSION // what --blocks leaves alone is compiled beside the rest
   chapter_now_.counted = true;
 #endif
   printf("device: cuda:%d, %s, %s\n", device, properties.name,
          !chapter_now_.simulated ? "a real GPU"
-         : chapter_now_.modelled ? "times are modelled, not measured"
+         : chapter_now_.modeled  ? "times are modeled, not measured"
                                  : "simulated: it has no times of a GPU");
 }
 
@@ -124,7 +124,7 @@ static MAYBE_UNUSED void heading(const char *title) {
 
 // Whether times say something here: on a GPU, and on a device that plays one. A table's column of times is left out elsewhere.
 static MAYBE_UNUSED bool shows_times(void) {
-  return !chapter_now_.simulated || chapter_now_.modelled;
+  return !chapter_now_.simulated || chapter_now_.modeled;
 }
 
 // Runs the block and stores the device's milliseconds between its begin and its end, by two events of the default stream:
@@ -150,7 +150,7 @@ static MAYBE_UNUSED float timer_stop(Timer *timer) {
   CHECK(cudaEventRecord(timer->end));
   CHECK(cudaEventSynchronize(timer->end));
   if (!chapter_now_.simulated ||
-      chapter_now_.modelled) // a modelled time says on stderr what it is: only where it is shown
+      chapter_now_.modeled) // a modeled time says on stderr what it is: only where it is shown
     CHECK(cudaEventElapsedTime(&milliseconds, timer->begin, timer->end));
   CHECK(cudaEventDestroy(timer->begin));
   CHECK(cudaEventDestroy(timer->end));
@@ -172,15 +172,15 @@ static MAYBE_UNUSED const char *text(const char *format, ...) {
   return out;
 }
 
-// "12.3 us" of a GPU; "12.3 us (modelled)" of a played one, with a ~ before it where its kernels were not counted; "-" of a
+// "12.3 us" of a GPU; "12.3 us (modeled)" of a played one, with a ~ before it where its kernels were not counted; "-" of a
 // simulated device that plays none, whose times say nothing.
 static MAYBE_UNUSED const char *time_text(float milliseconds) {
-  const char *label = chapter_now_.modelled ? " (modelled)" : "", *about = chapter_now_.counted ? "" : "~";
+  const char *label = chapter_now_.modeled ? " (modeled)" : "", *about = chapter_now_.counted ? "" : "~";
   if (!shows_times())
     return "-";
   if (milliseconds < 1)
-    return text("%s%.1f us%s", chapter_now_.modelled ? about : "", 1e3 * (double)milliseconds, label);
-  return text("%s%.2f ms%s", chapter_now_.modelled ? about : "", (double)milliseconds, label);
+    return text("%s%.1f us%s", chapter_now_.modeled ? about : "", 1e3 * (double)milliseconds, label);
+  return text("%s%.2f ms%s", chapter_now_.modeled ? about : "", (double)milliseconds, label);
 }
 
 // Bytes moved in so many milliseconds, "812 GB/s"; "-" where there is no time.

@@ -7,23 +7,23 @@
 
 // [fashion_data]
 // PyTorch: transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.5,), (0.5,))])
-static FyTransform *grey_to_numbers(void) {
+static FyTransform *gray_to_numbers(void) {
   return fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5)));
 }
 
 // MNIST uses the same file format and image size.
 Data load_mnist(const char *root) {
-  FyDataset *train = fy_mnist_dataset(root, true, grey_to_numbers()); // PyTorch: datasets.MNIST(root, train=True)
-  return (Data){train, train, fy_mnist_dataset(root, false, grey_to_numbers()), fy_mnist_class};
+  FyDataset *train = fy_mnist_dataset(root, true, gray_to_numbers()); // PyTorch: datasets.MNIST(root, train=True)
+  return (Data){train, train, fy_mnist_dataset(root, false, gray_to_numbers()), fy_mnist_class};
 }
 
 // The real images if they are installed, otherwise synthetic ones, which say so.
 Data load_fashion_mnist(const char *root) {
   if (root || fy_fashion_mnist_available(NULL)) {
-    FyDataset *train = fy_fashion_mnist_dataset(root, true, grey_to_numbers());
-    return (Data){train, train, fy_fashion_mnist_dataset(root, false, grey_to_numbers()), fy_fashion_mnist_class};
+    FyDataset *train = fy_fashion_mnist_dataset(root, true, gray_to_numbers());
+    return (Data){train, train, fy_fashion_mnist_dataset(root, false, gray_to_numbers()), fy_fashion_mnist_class};
   }
-  FyDataset *all = fy_synthetic_dataset(70000, 1, 0, grey_to_numbers()), *train = fy_subset(all, 0, 60000);
+  FyDataset *all = fy_synthetic_dataset(70000, 1, 0, gray_to_numbers()), *train = fy_subset(all, 0, 60000);
   return (Data){train, train, fy_subset(all, 60000, 70000), synthetic_class};
 }
 // [end]
@@ -57,24 +57,24 @@ FyModule *new_fashion_cnn(uint64_t seed) {
 // ---- CIFAR-10 -------------------------------------------------------------------------------------------------------
 
 // [cifar_transforms]
-static FyTransform *colours_to_numbers(void) {
+static FyTransform *colors_to_numbers(void) {
   const float half[] = {0.5f, 0.5f, 0.5f};
   return fy_compose(fy_to_tensor(), fy_normalize(3, half, half));
 }
 
 // PyTorch: transforms.Compose([RandomCrop(32, padding=4), RandomHorizontalFlip(), ToTensor(), Normalize(...)])
 static FyTransform *augmented(void) {
-  return fy_compose(fy_random_crop(32, 4), fy_random_horizontal_flip(0.5), colours_to_numbers());
+  return fy_compose(fy_random_crop(32, 4), fy_random_horizontal_flip(0.5), colors_to_numbers());
 }
 // [end]
 
 // [cifar_data]
 Data load_cifar10(const char *root) {
   if (root || fy_cifar10_available(NULL)) {
-    return (Data){fy_cifar10_dataset(root, true, augmented()), fy_cifar10_dataset(root, true, colours_to_numbers()),
-                  fy_cifar10_dataset(root, false, colours_to_numbers()), fy_cifar10_class};
+    return (Data){fy_cifar10_dataset(root, true, augmented()), fy_cifar10_dataset(root, true, colors_to_numbers()),
+                  fy_cifar10_dataset(root, false, colors_to_numbers()), fy_cifar10_class};
   }
-  FyDataset *plain = fy_synthetic_dataset(60000, 3, 0, colours_to_numbers());
+  FyDataset *plain = fy_synthetic_dataset(60000, 3, 0, colors_to_numbers());
   return (Data){fy_subset(fy_synthetic_dataset(60000, 3, 0, augmented()), 0, 50000), fy_subset(plain, 0, 50000),
                 fy_subset(plain, 50000, 60000), synthetic_class};
 }

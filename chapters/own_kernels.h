@@ -1,4 +1,4 @@
-// Kernels of lesson 28's own op: GELU of x + bias, forward and backward. Plain C around CUDA, so that a C program can launch them.
+// Kernels of lesson 29's own op: GELU of x + bias, forward and backward. Plain C around CUDA, so that a C program can launch them.
 #ifndef CHAPTERS_OWN_KERNELS_H
 #define CHAPTERS_OWN_KERNELS_H
 

@@ -102,7 +102,7 @@ static FyCheckpoint resume(Training *training) {
 }
 // [end]
 
-// A simulated device's samples per second are labelled as such.
+// A simulated device's samples per second are labeled as such.
 static const char *label_of(const Training *training, int64_t epoch) {
   bool simulated = training->device.type == FY_CUDA && fy_cuda_is_simulated();
   return text("epoch %lld/%d%s", (long long)epoch + 1, training->epochs, simulated ? " (simulated)" : "");

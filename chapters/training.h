@@ -66,7 +66,7 @@ const char *synthetic_class(int label);
 // ---- pictures in a terminal -----------------------------------------------------------------------------------------
 
 typedef struct Picture {
-  FyTensor *image;     // (1 or 3, H, W) float32 on the CPU, normalised to [-1, 1]
+  FyTensor *image;     // (1 or 3, H, W) float32 on the CPU, normalized to [-1, 1]
   char caption[2][64]; // two lines below it
 } Picture;
 Picture picture_of(FyTensor *image, const char *first, const char *second);

@@ -16,9 +16,9 @@
 //             inline assembly, no arrays of a thread unless the compiler can
 //             keep them in registers
 //           - 1.5 x as fast as the code below, also for sizes that differ by up
-//             to 63 from 1024 (modelled time)
+//             to 63 from 1024 (modeled time)
 // Stars     * 1.5 x, ** 2.2 x, *** 2.9 x as fast as the code below for 1024 x
-//           1024 floats: modelled for a V100 from the inspector's counts
+//           1024 floats: modeled for a V100 from the inspector's counts
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

@@ -1,4 +1,4 @@
-// load, store and fetch, through which the kernels of exercises 26.1 and 26.3 access memory, and the two kinds of
+// load, store and fetch, through which the kernels of exercises 27.1 and 27.3 access memory, and the two kinds of
 // work of exercise 21.2. This is all that they do; where an answer is checked on simulated devices, the grader has others
 // in their place that count each call as well.
 #ifndef FERRY_COUNTED_CUH

@@ -12,14 +12,14 @@ usage: plots/draw.sh [options]     (make plots ARGS="[options]")
   --fresh         measure again, also what is measured already
   --cpu FILE      draw this result of ./ferry bench as the CPU, and measure nothing
   --gpu FILE      draw this one as the GPU; "none" for none
-  --model GPU     the GPU whose modelled times are drawn, dashed (a100); a result file of one; "none" for none
+  --model GPU     the GPU whose modeled times are drawn, dashed (a100); a result file of one; "none" for none
   --recorded DIR  draw the newest recorded files alone (plots/recorded), into DIR; measure nothing
   --formats LIST  "png svg" (both)
   --themes LIST   "light dark" (both)
   --quick         small sizes: shows that the way from measuring to pictures works
   --help          this text
 Without --gpu: a GPU of this machine is measured; where there is none, the newest recorded one stands in for it, and the
-pictures say so. Results of simulated devices are left out, but for modelled ones, which are labelled.
+pictures say so. Results of simulated devices are left out, but for modeled ones, which are labeled.
 END
 }
 
@@ -118,7 +118,7 @@ if [ "$model" = none ]; then
   model=
 elif [ ! -e "$model" ]; then
   played=$model
-  model=$build/plots/data/modelled-$played${quick:+-quick}.tsv
+  model=$build/plots/data/modeled-$played${quick:+-quick}.tsv
   [ -s "$model" ] && [ -z "$fresh" ] || echo "plots: computing what $played would take"
   FERRY_CUDA=sim FERRY_SIM_GPU=$played measure "$model" --device cuda matmul train_100_50_10 train_784_256_128_10 \
     sums_copied_each sums_copied_once
@@ -145,7 +145,7 @@ prepare() { # FOLDER CPU-FILE GPU-FILE
     awk -v out="$1/gpu" -v name=gpu -f plots/prepare.awk "$3" >>"$1/info.gp"
   fi
   if [ -n "$model" ]; then
-    awk -v out="$1/model" -v name=model -v kind=modelled -f plots/prepare.awk "$model" >>"$1/info.gp"
+    awk -v out="$1/model" -v name=model -v kind=modeled -f plots/prepare.awk "$model" >>"$1/info.gp"
   fi
   echo "cpu_recorded = $cpu_recorded; gpu_recorded = $gpu_recorded" >>"$1/info.gp"
   local file

@@ -21,7 +21,7 @@ $(MODEL): $(MODEL_OBJ) $(LIBRARY) $(B)/stamp/link $(B)/stamp/model
 
 bench: library $(BENCH) $(TIMELINE) $(MODEL) ## the programs that ./ferry bench and ./ferry timeline run, and the model's check
 
-model: library $(MODEL) ## compare the modelled GPU with published measurements: docs/model.md and its picture
+model: library $(MODEL) ## compare the modeled GPU with published measurements: docs/model.md and its picture
 	@plots/model/page.sh --build $(B) $(ARGS)
 
 plots: setup ## measure what is not measured yet, and draw the plots into build/plots

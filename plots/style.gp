@@ -1,4 +1,4 @@
-# What all plots share: size, grid, titles and the line about where the numbers are from; fonts and colours: theme.gp.
+# What all plots share: size, grid, titles and the line about where the numbers are from; fonts and colors: theme.gp.
 # The caller sets: theme (light, dark), format (png, svg), out (the file), folder (of the scripts), data (of prepare.awk's files).
 
 load data."/info.gp"
@@ -15,7 +15,7 @@ set xlabel textcolor rgb ink
 set ylabel textcolor rgb ink
 set key Left reverse textcolor rgb ink samplen 2 spacing 1.15 font font_small
 do for [i=1:7] {
-  set linetype i linecolor rgb colour[i] linewidth 1.8 pointtype 7 pointsize 0.9
+  set linetype i linecolor rgb color[i] linewidth 1.8 pointtype 7 pointsize 0.9
 }
 
 set format x "%.0s%c"
@@ -33,7 +33,7 @@ has_gpu = exists("gpu_rows") && gpu_rows > 0
 # A played GPU's times, which are dashed, and say what they are in the legend and at the foot.
 has_model = exists("model_rows") && model_rows > 0
 model_gpu = has_model ? model_device_name[strlen("Simulated ") + 1:strlen(model_device_name) - strlen(" (model)")] : ""
-model_title = sprintf("%s, modelled, not measured", model_gpu)
+model_title = sprintf("%s, modeled, not measured", model_gpu)
 cpu_from = sprintf("%s, %s cores, %s threads", cpu_cpu, cpu_cores, cpu_threads)
 # What else was running is part of a measurement.
 beside(others) = others eq "" ? "" : others + 0 > 0.1 ? sprintf(", beside %.1f busy cores", others + 0) : ""

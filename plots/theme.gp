@@ -1,4 +1,4 @@
-# What all pictures share: the colours of the two themes, fonts, the terminal.
+# What all pictures share: the colors of the two themes, fonts, the terminal.
 # The caller sets: theme (light, dark), format (png, svg), out (the file), width and height in pixels.
 
 is_dark = theme eq "dark"
@@ -6,13 +6,13 @@ background = is_dark ? "#0d1117" : "#ffffff"
 ink = is_dark ? "#e6edf3" : "#1f2328"
 faint = is_dark ? "#9198a1" : "#59636e"
 line = is_dark ? "#3d444d" : "#c8d1da"
-array colour[7]
+array color[7]
 if (is_dark) {
-  colour[1] = "#58a6ff"; colour[2] = "#ff9f50"; colour[3] = "#56d364"; colour[4] = "#d2a8ff"
-  colour[5] = "#ff7b72"; colour[6] = "#39c5cf"; colour[7] = "#9198a1"
+  color[1] = "#58a6ff"; color[2] = "#ff9f50"; color[3] = "#56d364"; color[4] = "#d2a8ff"
+  color[5] = "#ff7b72"; color[6] = "#39c5cf"; color[7] = "#9198a1"
 } else {
-  colour[1] = "#0550ae"; colour[2] = "#bc4c00"; colour[3] = "#1a7f37"; colour[4] = "#8250df"
-  colour[5] = "#cf222e"; colour[6] = "#1b7c83"; colour[7] = "#6e7781"
+  color[1] = "#0550ae"; color[2] = "#bc4c00"; color[3] = "#1a7f37"; color[4] = "#8250df"
+  color[5] = "#cf222e"; color[6] = "#1b7c83"; color[7] = "#6e7781"
 }
 
 # PNG in twice the pixels, so that it stays sharp at page width.

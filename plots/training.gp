@@ -21,7 +21,7 @@ do for [i=1:4] {
       names[i], i, texts[i]))
   }
   if (has_model && have("model", names[i]."-float32")) {
-    parts = add(sprintf("file('model', '%s-float32') using 1:5 with linespoints linetype %d dashtype 3 pointtype 6 title 'modelled GPU: %s'", \
+    parts = add(sprintf("file('model', '%s-float32') using 1:5 with linespoints linetype %d dashtype 3 pointtype 6 title 'modeled GPU: %s'", \
       names[i], i, texts[i]))
   }
 }

@@ -13,9 +13,9 @@
 //             fills, no inline assembly, no arrays of a thread unless the
 //             compiler can keep them in registers
 //           - 1.5 x as fast as the code below, also for n up to 100,000 below
-//             2^21 (modelled time)
+//             2^21 (modeled time)
 // Stars     * 1.5 x, ** 1.8 x, *** 2.8 x, **** 3.9 x as fast as the code below
-//           for 2^21 floats: modelled for a V100 from the inspector's counts
+//           for 2^21 floats: modeled for a V100 from the inspector's counts
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -43,7 +43,7 @@ title_of() { # SOURCE
 
 # Of a chapter's first line, what fits in a table: "cuda:0, simulated".
 device_of() { # FILE
-  sed -n '1 { s/^device: //; s/^\([a-z0-9:]*\).*simulated:.*/\1, simulated/; s/^\([a-z0-9:]*\).*modelled.*/\1, modelled/; p; }' "$1" |
+  sed -n '1 { s/^device: //; s/^\([a-z0-9:]*\).*simulated:.*/\1, simulated/; s/^\([a-z0-9:]*\).*modeled.*/\1, modeled/; p; }' "$1" |
     cut -c 1-24
 }
 

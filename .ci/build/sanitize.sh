@@ -15,6 +15,6 @@ export TSAN_OPTIONS="suppressions=$here/tsan.supp:second_deadlock_stack=1${TSAN_
 
 export TEST_TIMEOUT="${TEST_TIMEOUT:-900}"
 if [ "$kind" = thread ]; then
-  export OMP_NUM_THREADS=1 # oneDNN's own OpenMP threads synchronise out of the sanitizer's sight
+  export OMP_NUM_THREADS=1 # oneDNN's own OpenMP threads synchronize out of the sanitizer's sight
 fi
 exec "$@"

@@ -25,7 +25,7 @@ FyProgress fy_progress_begin(const char *label, int64_t total, const char *unit)
   FyProgress p = {.label = label, .unit = unit, .total = total > 0 ? total : 0, .start = now()};
   bool dumb = !term || !*term || strcmp(term, "dumb") == 0;
   p.terminal = isatty(STDOUT_FILENO) && !dumb; // a dumb one cannot redraw a line
-  p.colour = p.terminal && !(no_color && *no_color);
+  p.color = p.terminal && !(no_color && *no_color);
   p.shown = p.start;
   return p;
 }
@@ -84,7 +84,7 @@ static void draw_bar(const FyProgress *p, const char *text, const char *rate, co
     line[columns < LINE ? columns : LINE - 1] = '\0';
   // The label in bold; "\033[K" clears what a longer line has left.
   int label = (int)strlen(p->label);
-  if (p->colour && label < (int)strlen(line))
+  if (p->color && label < (int)strlen(line))
     printf("\r\033[1m%.*s\033[0m%s\033[K", label, line, line + label);
   else
     printf("\r%s\033[K", line);

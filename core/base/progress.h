@@ -10,7 +10,7 @@
 //   fy_progress_end(&bar, "loss %.4f", mean);
 //
 // On a terminal: one line, redrawn at most ten times a second: label, bar, the text, rate and time left. Elsewhere: a plain
-// line at most every ten seconds (and at the end), so that a log stays short. Colour only on a terminal, and not when
+// line at most every ten seconds (and at the end), so that a log stays short. Color only on a terminal, and not when
 // NO_COLOR is set or TERM is "dumb". Everything goes to standard output.
 #ifndef FERRY_BASE_PROGRESS_H
 #define FERRY_BASE_PROGRESS_H
@@ -22,7 +22,7 @@ typedef struct FyProgress {
   const char *label, *unit; // borrowed
   int64_t total, done;
   double start, shown; // seconds of the clock: the beginning, and when something was printed last
-  bool terminal, colour;
+  bool terminal, color;
 } FyProgress;
 
 // `total` in units ("samples", "steps"); label and unit are borrowed until the end.

@@ -75,7 +75,7 @@ FY_API void *fy_hold(void *object);
 // Allocates a zeroed object of `bytes` with one reference, owned by the innermost scope. Raises FY_OUT_OF_MEMORY_ERROR.
 FY_API void *fy_object_new(size_t bytes, void (*destroy)(void *));
 
-// Initialises memory the maker has allocated itself; `destroy` then also frees it.
+// Initializes memory the maker has allocated itself; `destroy` then also frees it.
 FY_API void fy_object_init(void *object, void (*destroy)(void *));
 
 #endif

@@ -156,7 +156,7 @@ typedef struct FyBackend {
 
   const struct FyNccl *nccl; // fy_nccl_table of this backend
 
-  // A simulated device that plays a GPU (FERRY_SIM_GPU): what its times are ("modelled, not measured: ..."), or NULL where none is
+  // A simulated device that plays a GPU (FERRY_SIM_GPU): what its times are ("modeled, not measured: ..."), or NULL where none is
   // played; the calling thread's time there, in seconds; and an op's begin, with its cost, and end (NULL), on the thread that
   // launches its kernels. All NULL where devices are real.
   const char *(*model_label)(void);

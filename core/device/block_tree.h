@@ -17,7 +17,7 @@ typedef struct FyBlock {
   void *pointer;
   void *stream;                // the owner: the stream it was allocated on
   size_t size, requested;      // bytes: a multiple of 512, and what the caller asked for
-  struct FyBlock *prev, *next; // neighbours in the segment
+  struct FyBlock *prev, *next; // neighbors in the segment
   struct FyDevicePool *pool;   // small or large
   struct FyStreamUse *uses;    // other streams that it was used on (fy_cuda_record_stream)
   int pending;                 // marks of theirs that must pass before it is free again

@@ -116,26 +116,26 @@ static void raise_peak(size_t *peak, size_t value) {
 
 // ---- freeing ---------------------------------------------------------------------------------------------------------
 
-// Takes a free neighbour into `block`; true when there was one.
-static bool merge(Allocator *a, FyBlock *block, FyBlock *neighbour) {
-  if (!neighbour || neighbour->allocated || neighbour->pending)
+// Takes a free neighbor into `block`; true when there was one.
+static bool merge(Allocator *a, FyBlock *block, FyBlock *neighbor) {
+  if (!neighbor || neighbor->allocated || neighbor->pending)
     return false;
-  fy_block_tree_remove(&neighbour->pool->free_blocks, neighbour);
-  if (block->prev == neighbour) {
-    block->pointer = neighbour->pointer;
-    block->segment_place = neighbour->segment_place;
-    block->prev = neighbour->prev;
+  fy_block_tree_remove(&neighbor->pool->free_blocks, neighbor);
+  if (block->prev == neighbor) {
+    block->pointer = neighbor->pointer;
+    block->segment_place = neighbor->segment_place;
+    block->prev = neighbor->prev;
     if (block->prev)
       block->prev->next = block;
   } else {
-    block->next = neighbour->next;
+    block->next = neighbor->next;
     if (block->next)
       block->next->prev = block;
   }
-  block->size += neighbour->size;
+  block->size += neighbor->size;
   a->stats.inactive_split_blocks--;
-  a->stats.inactive_split -= neighbour->size;
-  forget_block(a, neighbour);
+  a->stats.inactive_split -= neighbor->size;
+  forget_block(a, neighbor);
   return true;
 }
 
@@ -211,7 +211,7 @@ static FyBlock *new_segment(Allocator *a, const FyBackend *backend, FyDevicePool
   return block;
 }
 
-// Adds the tree's blocks that are whole segments, and so have no neighbours, to a list by `next`.
+// Adds the tree's blocks that are whole segments, and so have no neighbors, to a list by `next`.
 static void list_whole_segments(FyBlock *tree, FyBlock **list) {
   if (!tree)
     return;

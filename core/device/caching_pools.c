@@ -88,7 +88,7 @@ void fy_allocator_release_private(Allocator *a, const FyBackend *backend) {
 // ---- frees during a capture ------------------------------------------------------------------------------------------
 
 void fy_allocator_defer(Allocator *a, FyBlock *block) {
-  block->pending++; // in use, for its neighbours
+  block->pending++; // in use, for its neighbors
   block->left = a->deferred;
   a->deferred = block;
   a->pending++;

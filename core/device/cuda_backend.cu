@@ -520,7 +520,7 @@ static void (*const range_push)(const char *name) = NULL;
 static void (*const range_pop)(void) = NULL;
 #endif
 
-// ---- the table: in FyBackend's order, since nvcc's C++17 has no designated initialisers --------------------------------
+// ---- the table: in FyBackend's order, since nvcc's C++17 has no designated initializers --------------------------------
 
 #ifdef FERRY_SIM
 #define SIMULATED true

@@ -41,8 +41,8 @@ FY_API int fy_cuda_device_count(void);
 // True when the CUDA devices are simulated on the CPU: their times say nothing about a GPU, unless they play one.
 FY_API bool fy_cuda_is_simulated(void);
 
-// What the times of simulated devices that play a GPU (FERRY_SIM_GPU) are: "modelled, not measured: computed from counts and the
-// data sheet of NVIDIA A100". NULL where no GPU is played: then times are measured. Whoever shows a modelled time says so with it.
+// What the times of simulated devices that play a GPU (FERRY_SIM_GPU) are: "modeled, not measured: computed from counts and the
+// data sheet of NVIDIA A100". NULL where no GPU is played: then times are measured. Whoever shows a modeled time says so with it.
 // The text lives as long as the program. Never raises; any thread. PyTorch has nothing like it.
 FY_API const char *fy_cuda_model(void);
 

@@ -23,7 +23,7 @@ static void check_tensor(FyTensor *t, const char *function) {
   const bool cuda = t->device.type == FY_CUDA;
   fy_check(
       cuda ? fy_distributed.cuda : fy_distributed.cpu, FY_RUNTIME_ERROR,
-      "No backend type associated with device type %s: the process group was initialised with \"%s\", which is for %s "
+      "No backend type associated with device type %s: the process group was initialized with \"%s\", which is for %s "
       "tensors",
       cuda ? "cuda" : "cpu", fy_get_backend(), cuda ? "CPU" : "CUDA");
 }

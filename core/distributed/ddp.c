@@ -80,7 +80,7 @@ __attribute__((constructor)) static void register_part(void) {
   fy_thread_part_register(&part);
 }
 
-static bool is_synchronised(const Ddp *ddp) {
+static bool is_synchronized(const Ddp *ddp) {
   const FyNoSync *guard = no_sync;
   while (guard && guard->ddp != &ddp->base)
     guard = guard->outer;
@@ -91,7 +91,7 @@ static bool is_synchronised(const Ddp *ddp) {
 
 static FyTensor *ddp_forward(FyModule *self_, FyTensor *input) {
   Ddp *self = (Ddp *)self_;
-  const bool averaged = fy_is_grad_enabled() && is_synchronised(self);
+  const bool averaged = fy_is_grad_enabled() && is_synchronized(self);
   if (averaged)
     fy_reducer_prepare_forward(self->reducer);
   if (self->sync_forward && self->broadcast_buffers && self->buffers->count > 0)

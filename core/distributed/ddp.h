@@ -25,7 +25,7 @@
 // a module that calls `module`; state_dict has its names with "module." before them. All ranks make it, from modules of
 // the same parameters; those of the group's first rank are broadcast to the others. Made before the optimizer or after it.
 //
-// - broadcast_buffers (true unless it is named): before each forward that follows a synchronised one the first rank's
+// - broadcast_buffers (true unless it is named): before each forward that follows a synchronized one the first rank's
 //   buffers (running means of batch norm) are broadcast.
 // - bucket_cap_mb: MiB of a bucket, 25 (and 1 for the first) when it is 0. As in PyTorch, the first backward has one bucket for
 //   each dtype; before the second forward the buckets are rebuilt in the order in which the first rank's gradients came.

@@ -65,7 +65,7 @@ FY_API int fy_get_rank(void);
 FY_API int fy_get_world_size(void);
 
 // torch.distributed.get_node_local_rank(): which of the ranks of its machine, from 0; by it a rank chooses its GPU. By the
-// launcher's variables, 0 without them; also before initialisation. Never raises.
+// launcher's variables, 0 without them; also before initialization. Never raises.
 FY_API int fy_get_node_local_rank(void);
 
 // A group of some of the ranks. NULL means the group of all.

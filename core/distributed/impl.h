@@ -114,7 +114,7 @@ typedef struct FyDistributed {
 } FyDistributed;
 extern FyDistributed fy_distributed;
 
-// The group, or the default one. Raises FY_VALUE_ERROR before initialisation, FY_RUNTIME_ERROR for a group that has failed.
+// The group, or the default one. Raises FY_VALUE_ERROR before initialization, FY_RUNTIME_ERROR for a group that has failed.
 FyGroup *fy_group_required(FyGroup *group);
 // The rank in the group of one of the program; raises FY_VALUE_ERROR where it has none.
 int fy_group_rank_of(const FyGroup *group, int rank, const char *function);

@@ -155,7 +155,7 @@ static void check_mpi(int error, const char *what) {
            fy_distributed.mpi->error_string(error));
 }
 
-static void *world_comm; // lives as long as the program, for a second initialisation
+static void *world_comm; // lives as long as the program, for a second initialization
 
 static void tell_each_other(void) {
   FyRankInfo own = {.pid = getpid()};

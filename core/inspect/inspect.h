@@ -15,7 +15,7 @@
 //                           the host; host.c: the host's own accesses
 //   simt/simt_stack.c       from the traces of lanes to warp instructions (Fung et al., MICRO 2007); control_flow.c: post-dominators
 //     coalescing.c          sectors and bank conflicts of a warp instruction
-//     counts.c              totals for a modelled GPU (core/model)
+//     counts.c              totals for a modeled GPU (core/model)
 //   program.c, mix.c        the program's own symbols; the instruction mix of its basic blocks
 //   finding.c               what was found
 #ifndef INSPECT_INSPECT_H
@@ -105,7 +105,7 @@ struct site {
   uint64_t lanes, live;         // active lanes; lanes that had not returned
   uint64_t units, ideal;        // sectors of global memory, wavefronts of shared memory
   uint64_t same, same_max;      // atomics: lanes at the most frequent address of a request, summed; the maximum
-  uint64_t lines, waves, bytes; // global memory, if a GPU is modelled: 128-byte lines, wavefronts, distinct bytes
+  uint64_t lines, waves, bytes; // global memory, if a GPU is modeled: 128-byte lines, wavefronts, distinct bytes
 };
 
 struct barrier {
@@ -134,10 +134,10 @@ struct kernel {
   struct site *sites;      // hash table
   uint32_t site_count, site_room;
   struct barrier *barriers;
-  uint8_t *arrays;           // per shared array: who accessed it, IN_THREADS and IN_LOOPS
-  uint8_t *known_shared;     // per word of the program's thread-local memory: the word is part of an array in use
-  struct modelled *modelled; // counts.c: its time on the modelled GPU
-  struct launch *counting;   // counts.c: the launch that its sites currently count for
+  uint8_t *arrays;         // per shared array: who accessed it, IN_THREADS and IN_LOOPS
+  uint8_t *known_shared;   // per word of the program's thread-local memory: the word is part of an array in use
+  struct modeled *modeled; // counts.c: its time on the modeled GPU
+  struct launch *counting; // counts.c: the launch that its sites currently count for
   struct flow *flow;
 };
 

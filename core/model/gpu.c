@@ -17,5 +17,5 @@ int model_gpu_can_be_played(const struct model_gpu *gpu) {
 }
 
 void model_label(const struct model_gpu *gpu, char *label, size_t bytes) {
-  snprintf(label, bytes, "modelled, not measured: computed from counts and the data sheet of %s", gpu->name);
+  snprintf(label, bytes, "modeled, not measured: computed from counts and the data sheet of %s", gpu->name);
 }

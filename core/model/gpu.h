@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The GPUs that can be modelled: each parameter with where it is from. Pure data; no thread or error concerns it.
+// The GPUs that can be modeled: each parameter with where it is from. Pure data; no thread or error concerns it.
 #ifndef FERRY_MODEL_GPU_H
 #define FERRY_MODEL_GPU_H
 
@@ -89,7 +89,7 @@ const struct model_gpu *model_gpu_named(const char *id);
 // Whether the simulator can play it: from compute capability 7.0 on. The older ones are there to check the model with.
 int model_gpu_can_be_played(const struct model_gpu *gpu);
 
-// "modelled, not measured: computed from counts and the data sheet of NVIDIA A100", cut to so many bytes.
+// "modeled, not measured: computed from counts and the data sheet of NVIDIA A100", cut to so many bytes.
 void model_label(const struct model_gpu *gpu, char *label, size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 //   RTX 3080: nvbench's header of each report; resident blocks, warps, registers, shared memory by architecture: arch_traits.cuh;
 // - A100 and V100: copies of the tables of NVIDIA's A100 white paper; H100 PCIe: the same of the H100 white paper, which has
 //   2000 GB/s where the card's data sheet is said to have 2039;
-// - other cards: catalogue pages, each named at its entry. They copy from each other and err (one gives H200 a bus of 8192 bits),
+// - other cards: catalog pages, each named at its entry. They copy from each other and err (one gives H200 a bus of 8192 bits),
 //   so that none is good for more than the number that is quoted;
 // - compute capability 1.0 and 2.x: a copy of the programming guide's table of technical specifications; 3.5 and rates of
 //   arithmetic: its table of throughput as quoted in NVIDIA's forum and in a shader of PCSX2;

@@ -56,7 +56,7 @@ static double norm(const double *terms, int count) {
 
 // The multiprocessors with one block more than the others decide: the time of all over that of an even spread. Of many blocks
 // the last ones begin when the first end, and even out half of it.
-static double quantisation(const struct model_gpu *gpu, double blocks, int resident) {
+static double quantization(const struct model_gpu *gpu, double blocks, int resident) {
   const double each = blocks / gpu->sms.value, uneven = ceil(each) / each;
   return each > 8.0 * resident ? 1 + (uneven - 1) / 2 : uneven;
 }
@@ -122,7 +122,7 @@ struct model_time model_kernel(const struct model_gpu *gpu, const struct model_c
   struct model_time t = {.resident =
                              (int)fmax(1, model_resident_blocks(gpu, c->threads, c->shared_bytes, c->registers))};
   const double clock = gpu->clock.value * 1e6, all = gpu->sms.value * clock;
-  const double blocks = fmax(c->blocks, 1), uneven = quantisation(gpu, blocks, t.resident);
+  const double blocks = fmax(c->blocks, 1), uneven = quantization(gpu, blocks, t.resident);
   t.share = fmin(1, blocks / (gpu->sms.value * t.resident));
   t.term[MODEL_DRAM] = dram_seconds(gpu, c->dram_reads, c->dram_writes);
   t.term[MODEL_L2] =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long a kernel would take on a GPU, computed from what it does. Plain functions of their arguments: nothing is remembered,
-// nothing raised, any thread may call them. Every result is modelled, not measured; docs/model.md says how far it can be trusted.
+// nothing raised, any thread may call them. Every result is modeled, not measured; docs/model.md says how far it can be trusted.
 #ifndef FERRY_MODEL_KERNEL_H
 #define FERRY_MODEL_KERNEL_H
 

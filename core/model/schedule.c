@@ -30,7 +30,7 @@ struct model_schedule {
 static void *resize(void *memory, size_t bytes) {
   memory = realloc(memory, bytes);
   if (memory == NULL) {
-    fprintf(stderr, "ferry: the modelled clock has no memory left (%zu bytes wanted)\n", bytes);
+    fprintf(stderr, "ferry: the modeled clock has no memory left (%zu bytes wanted)\n", bytes);
     abort();
   }
   return memory;

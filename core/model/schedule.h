@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When each of many operations would begin and end on modelled GPUs: a discrete-event account. An operation waits for others,
+// When each of many operations would begin and end on modeled GPUs: a discrete-event account. An operation waits for others,
 // then for its engine: a device has one engine for copies in, one for copies out (the same one where there is only one), and
 // one for kernels, on which kernels run side by side as long as their shares of the multiprocessors add up to at most 1.
 // Engines take what is ready first, the more urgent of what waits at the same moment. Seconds throughout; the caller sees to it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nn.BatchNorm1d and nn.BatchNorm2d: normalisation over all dimensions but the second, with running statistics.
+// nn.BatchNorm1d and nn.BatchNorm2d: normalization over all dimensions but the second, with running statistics.
 #include "nn/impl.h"
 
 typedef struct BatchNorm {

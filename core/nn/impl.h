@@ -27,7 +27,7 @@ const char *fy_python_float(double value, char out[FY_NUMBER_TEXT]);
 // uniform within 1 / sqrt(fan_in). Raises what the ops raise.
 void fy_init_default(FyTensor *weight, FyTensor *bias);
 
-// What Sequential asks of its layers, to run neighbours as one op. Each is false for another kind of module. Never
+// What Sequential asks of its layers, to run neighbors as one op. Each is false for another kind of module. Never
 // raise.
 bool fy_module_as_conv2d(const FyModule *module, FyTensor **weight, FyConv2d *options);
 bool fy_module_as_linear(const FyModule *module, FyTensor **weight, FyTensor **bias);

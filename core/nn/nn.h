@@ -155,7 +155,7 @@ FY_API char *fy_module_repr_of(const FyModule *module);
 FY_API FyModule *fy_module_clone_with(const FyModule *module, FyTensors parameters, FyTensors buffers);
 
 // ---- layers ------------------------------------------------------------------------------------------------------------------
-// Parameters are initialised as PyTorch does, from the process's generator. Options after the positional arguments:
+// Parameters are initialized as PyTorch does, from the process's generator. Options after the positional arguments:
 // .device, .dtype, .no_bias = true, ...
 
 typedef struct FyLayerOptions {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What Ferry's layers make of ONNX's products, convolutions, pooling, normalisation and reductions.
+// What Ferry's layers make of ONNX's products, convolutions, pooling, normalization and reductions.
 #include "onnx/read.h"
 #include "op/convolution/conv.h"
 #include "op/convolution/pool.h"
 #include "op/elementwise/pointwise.h"
 #include "op/loss/loss.h"
-#include "op/normalisation/norm.h"
-#include "op/normalisation/softmax.h"
+#include "op/normalization/norm.h"
+#include "op/normalization/softmax.h"
 #include "op/ops.h"
 #include "op/product/matmul.h"
 #include "op/reduction/reduce.h"
@@ -164,7 +164,7 @@ static void read_pool(FyOnnxReader *r) {
                          : fy_onnx_emit_output(r, &fy_op_max_pool2d, &p, FY_VALUES(x), 2, 0));
 }
 
-// ---- normalisation ---------------------------------------------------------------------------------------------------------
+// ---- normalization ---------------------------------------------------------------------------------------------------------
 
 static int plain_row(FyOnnxReader *r, size_t input) {
   return fy_onnx_row_major(r, fy_onnx_input(r, input));
@@ -210,12 +210,12 @@ static void read_layer_norm(FyOnnxReader *r) {
   const int ndim = fy_onnx_array(r, x)->ndim, axis = fy_onnx_axis(fy_onnx_read_int(r, "axis", -1), ndim);
   const FyReduceParams p = {.dims = (1u << ndim) - (1u << axis), .keepdim = true};
   fy_onnx_read_int(r, "stash_type", 1);
-  const int centred = binary(r, &fy_op_sub, x, fy_onnx_emit(r, &fy_op_mean, &p, FY_VALUES(x)));
-  const int squares = binary(r, &fy_op_mul, centred, centred);
+  const int centered = binary(r, &fy_op_sub, x, fy_onnx_emit(r, &fy_op_mean, &p, FY_VALUES(x)));
+  const int squares = binary(r, &fy_op_mul, centered, centered);
   const int variance = fy_onnx_emit(r, &fy_op_mean, &p, FY_VALUES(squares));
   const int root = fy_onnx_emit(r, &fy_op_sqrt, NULL,
                                 FY_VALUES(number(r, &fy_op_add, variance, fy_onnx_read_float(r, "epsilon", 1e-5))));
-  int out = binary(r, &fy_op_mul, binary(r, &fy_op_div, centred, root), scale);
+  int out = binary(r, &fy_op_mul, binary(r, &fy_op_div, centered, root), scale);
   if (bias >= 0)
     out = binary(r, &fy_op_add, out, bias);
   fy_onnx_result(r, 0, out);

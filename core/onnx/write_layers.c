@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How products, convolutions, pooling, normalisation, reductions and losses are said in ONNX. What Ferry runs as one op is
+// How products, convolutions, pooling, normalization, reductions and losses are said in ONNX. What Ferry runs as one op is
 // written as its parts.
 #include "onnx/write.h"
 #include "op/convolution/conv_pool.h"
 #include "op/convolution/pool.h"
 #include "op/loss/loss.h"
-#include "op/normalisation/norm.h"
-#include "op/normalisation/softmax.h"
+#include "op/normalization/norm.h"
+#include "op/normalization/softmax.h"
 #include "op/ops.h"
 #include "op/product/matmul.h"
 #include "op/reduction/reduce.h"
@@ -115,7 +115,7 @@ static void write_pool(FyOnnxWriter *w, const FyProgramStep *step) {
     fy_onnx_last(w, step, "Squeeze", FY_NAMES(fy_onnx_output(node), first));
 }
 
-// ---- normalisation -----------------------------------------------------------------------------------------------------------
+// ---- normalization -----------------------------------------------------------------------------------------------------------
 
 static void write_batch_norm(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyBatchNormParams *p = step->params;

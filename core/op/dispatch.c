@@ -181,13 +181,13 @@ static int run_on_cuda(const FyOp *op, FyDevice device, FyLaunch *launch, bool c
   launch->multi_processors = fy_multi_processors(device.index);
   const FyBackend *backend = fy_backend();
   FyKernel *kernel = backend->kernels[op->id];
-  const bool modelled = __builtin_expect(fy_cuda_model() != NULL, false);
-  if (modelled) {
+  const bool modeled = __builtin_expect(fy_cuda_model() != NULL, false);
+  if (modeled) {
     const FyOpCost cost = fy_cost_of(op, launch);
     backend->model_op(&cost);
   }
   const int result = choose ? run_chosen(op, device, launch, kernel) : kernel(launch);
-  if (modelled)
+  if (modeled)
     backend->model_op(NULL);
   return result;
 }

@@ -79,7 +79,7 @@ static void write_threads(Trace *t) {
 }
 
 static const char *kind_of_time(const FyRecords *r) {
-  return r->model ? " (modelled)" : r->simulated ? " (simulated)" : "";
+  return r->model ? " (modeled)" : r->simulated ? " (simulated)" : "";
 }
 
 static const char *category_of(const FySpan *span) {
@@ -190,7 +190,7 @@ static void write_activity_args(Trace *t, const FyActivity *a) {
     fy_text_add(t->text, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", a->grid[0], a->grid[1], a->grid[2], a->block[0],
                 a->block[1], a->block[2]);
   fy_text_add(t->text, "%s}",
-              t->records->model       ? ",\"modelled\":true"
+              t->records->model       ? ",\"modeled\":true"
               : t->records->simulated ? ",\"simulated\":true"
                                       : "");
 }
@@ -321,7 +321,7 @@ void fy_export_chrome_trace(FyProfile *profile, const char *path) {
                .text = fy_text_new(),
                .pid = (int)getpid()};
     fy_text_add(t.text, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"device_times\":\"%s\",\"traceEvents\":[",
-                t.records->model            ? "modelled"
+                t.records->model            ? "modeled"
                 : t.records->simulated      ? "simulated"
                 : t.records->activity_count ? "measured"
                                             : "none");

@@ -14,7 +14,7 @@
 // ("AddmmBackward0", "AccumulateGrad"), backward as a whole, steps of optimizers and loaders, item, ranges of the program's own,
 // and calls of the CUDA runtime (launches, copies, waits, cudaMalloc), on every thread, each within the one around it.
 //
-// Device times: on a device that plays a GPU (FERRY_SIM_GPU) they are modelled, and labelled so; they count from the program's
+// Device times: on a device that plays a GPU (FERRY_SIM_GPU) they are modeled, and labeled so; they count from the program's
 // start on a clock of their own, so in a trace they stand on their own beside the CPU's. On another simulated device they are the
 // simulator's, of one CPU doing a GPU's work. They show the order of things and
 // who waits for whom, and say nothing about a GPU's speed; tables and traces are marked. On a real GPU they are CUPTI's, which is

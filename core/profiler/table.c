@@ -293,7 +293,7 @@ static void write_sums(FyText *text, const FyKeyAverages *a) {
   fy_text_add(text, "Self CPU time total: %s\n", time_cell(cell, a->self_cpu_time_total));
   if (a->self_cuda_time_total > 0)
     fy_text_add(text, "Self CUDA time total: %s%s\n", time_cell(cell, a->self_cuda_time_total),
-                a->model       ? " (modelled)"
+                a->model       ? " (modeled)"
                 : a->simulated ? " (simulated)"
                                : "");
   if (a->dropped)

@@ -61,7 +61,7 @@ static inline bool fy_has_gradient(const FyTensor *t) {
          (t->base && atomic_load_explicit(&t->base->requires_grad, memory_order_relaxed));
 }
 
-// An uninitialised row-major tensor, owned by the innermost scope. `device` may have index -1.
+// An uninitialized row-major tensor, owned by the innermost scope. `device` may have index -1.
 FyTensor *fy_new_tensor(FyDType dtype, FyDevice device, int ndim, const int64_t *shape, bool pinned);
 
 // A tensor on the storage of `t` with another shape and strides; `offset` in elements from t's first. No autograd.

@@ -3,7 +3,7 @@
 // op/host/host.h prints and saves them.
 //
 // Every function that returns a tensor returns one owned by the innermost open scope (scope.h), unless it says otherwise.
-// The caller's tensors are never consumed. Functions with options take them as designated initialisers after the
+// The caller's tensors are never consumed. Functions with options take them as designated initializers after the
 // positional arguments:
 //
 //   FyTensor *x = fy_randn(fy_shape(3, 3), .device = device, .requires_grad = true);

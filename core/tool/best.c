@@ -136,7 +136,7 @@ static void print_table(const Exercise *e) {
   const Scored *s = exercise_scored(e);
   const Best b = best_of(e);
   char title[256];
-  snprintf(title, sizeof title, "%s on %s: modelled, not measured", s->size, score_gpu(s));
+  snprintf(title, sizeof title, "%s on %s: modeled, not measured", s->size, score_gpu(s));
   printf("%s%s%s\n", style(BOLD), e->id, style(PLAIN));
   term_paragraph(stdout, "  ", 2, title);
   if (b.count == 0) {

@@ -64,7 +64,7 @@ static bool find_page(char *page, size_t bytes, const char *what) {
 int cmd_book(int argc, char **argv) {
   char index[1024], page[512] = "index.html", url[2048];
   if (argc > 2)
-    return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 25.2, ./ferry book fy_to");
+    return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 26.2, ./ferry book fy_to");
   in_root(index, sizeof index, SITE "index.html");
   if (access(index, R_OK) != 0) {
     fprintf(stderr, "ferry book: it is not made yet: make book (once; needs python3-venv and a way to PyPI)\n"

@@ -77,7 +77,7 @@ static bool has_main(const char *text) {
   return false;
 }
 
-// An answer has no main of its own: 26_1_tiled_matmul.cu, or a file in a folder of that name.
+// An answer has no main of its own: 27_1_tiled_matmul.cu, or a file in a folder of that name.
 static const Exercise *exercise_of(const char *file) {
   char path[4096];
   snprintf(path, sizeof path, "%s", file);
@@ -97,7 +97,7 @@ static const Exercise *exercise_of(const char *file) {
 static int not_a_program(const InspectOptions *o) {
   fprintf(stderr,
           "ferry inspect: %s has no main, and its name is not that of an exercise, so nothing launches its kernels.\n"
-          "Write a main that launches them, or name the file like its exercise (26_1_tiled_matmul.cu).\n",
+          "Write a main that launches them, or name the file like its exercise (27_1_tiled_matmul.cu).\n",
           o->file);
   return EXIT_USAGE;
 }
@@ -126,7 +126,7 @@ static int choose_subject(const InspectOptions *o, const char *sandbox, const ch
   return *exercise ? begin_sandbox("inspect", sandbox) : -1;
 }
 
-static bool can_be_modelled(const char *id) {
+static bool can_be_modeled(const char *id) {
   const struct model_gpu *gpu = model_gpu_named(id);
   return gpu && model_gpu_can_be_played(gpu);
 }
@@ -170,7 +170,7 @@ int cmd_inspect(int argc, char **argv) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->file, strerror(errno));
     return EXIT_USAGE;
   }
-  if (o->gpu && !can_be_modelled(o->gpu))
+  if (o->gpu && !can_be_modeled(o->gpu))
     return usage_error(argv[0], "there is no model of a GPU %s: FERRY_SIM_GPU=list shows which there are", o->gpu);
   if ((status = choose_subject(o, sandbox, text, &answer.exercise)) >= 0)
     return status;

@@ -132,7 +132,7 @@ int cmd_launch(int argc, char **argv) {
   setenv("MASTER_ADDR", master, 0);
   // `launch-rank` says how a rank ended, so mpirun need not. Open MPI 5 has neither the option --quiet nor this setting.
   setenv("OMPI_MCA_orte_execute_quiet", "1", 0);
-  setenv("FERRY_LAUNCH_STYLE", launch.plain ? "plain" : *style(RED) ? "colour" : "mark", 1);
+  setenv("FERRY_LAUNCH_STYLE", launch.plain ? "plain" : *style(RED) ? "color" : "mark", 1);
   if (launch.hosts)
     used = pass_variables(command, used);
   command[used++] = self;
@@ -157,11 +157,11 @@ static char mark[64];
 static pid_t child;
 
 static void name_rank(const char *rank) {
-  static const char *const colours[] = {"\033[36m", "\033[33m", "\033[32m", "\033[35m", "\033[34m", "\033[31m"};
+  static const char *const colors[] = {"\033[36m", "\033[33m", "\033[32m", "\033[35m", "\033[34m", "\033[31m"};
   const char *wanted = getenv("FERRY_LAUNCH_STYLE");
   mark[0] = '\0';
-  if (wanted && strcmp(wanted, "colour") == 0)
-    snprintf(mark, sizeof mark, "%s[%s]\033[0m ", colours[atoi(rank) % 6], rank);
+  if (wanted && strcmp(wanted, "color") == 0)
+    snprintf(mark, sizeof mark, "%s[%s]\033[0m ", colors[atoi(rank) % 6], rank);
   else if (!wanted || strcmp(wanted, "plain") != 0)
     snprintf(mark, sizeof mark, "[%s] ", rank);
 }

@@ -50,7 +50,7 @@ const Command commands[] = {
      "Also lists other ways to solve it.\n--spoil  show it before that\n", cmd_diff, false, HELP_ANYWHERE},
     {"next", "", "show which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
     {"best", "[EX]", "show your best times in the performance challenges",
-     "For each challenge: your answers that were faster than all before, with their modelled times on a GPU, and "
+     "For each challenge: your answers that were faster than all before, with their modeled times on a GPU, and "
      "those of the reference and of the file that you started from.\n"
      "./ferry run adds a row when an answer passes and is faster. The rows are in work/.best.\n"
      "Environment: NO_COLOR.\n",
@@ -69,7 +69,7 @@ const Command commands[] = {
      "--once          run only once, in ascending order, in half the time: enough for counts, not for findings\n"
      "--no-registers  do not run ptxas to count registers, which takes seconds if a CUDA toolkit is installed\n"
      "--quiet         only the report, without the program's output\n"
-     "--table         only one row per kernel, without the program's output; with modelled times if FERRY_SIM_GPU "
+     "--table         only one row per kernel, without the program's output; with modeled times if FERRY_SIM_GPU "
      "names a GPU\n"
      "--json FILE     write findings, kernels and lines as JSON, one object per line; - is standard output, and the "
      "report goes to stderr\n"
@@ -134,7 +134,7 @@ const Command commands[] = {
      "--network NAME,NAME   connection between nodes; 8xib-ndr: eight adapters for each node\n"
      "--alpha T --beta B    latency and bandwidth of an adapter: 14us; 12GB/s, 100Gbit/s or seconds per byte\n"
      "--algorithm NAME      ring, tree, or best (default): the faster one for each bucket\n"
-     "Output: a table of efficiencies, and of times if there is one network. All numbers are modelled.\n"
+     "Output: a table of efficiencies, and of times if there is one network. All numbers are modeled.\n"
      "--events              also simulate each message, for at most 64 GPUs and 4 GiB (one network)\n"
      "--json, --csv         machine-readable output\n"
      "--plot FOLDER         draw plots (gnuplot)\n"

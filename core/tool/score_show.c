@@ -15,7 +15,7 @@ void score_print(const Scored *s, const Score *score) {
   char first[64];
   printf("\n");
   snprintf(first, sizeof first, "  %s%s%s", style(BOLD), yours, style(PLAIN));
-  snprintf(text, sizeof text, " on %s, %s: modelled, not measured", score_gpu(s), s->size);
+  snprintf(text, sizeof text, " on %s, %s: modeled, not measured", score_gpu(s), s->size);
   term_paragraph(stdout, first, 2 + (int)strlen(yours), text);
   snprintf(text, sizeof text,
            "%.2f times as fast as what was handed out (%s), %.2f times as fast as the reference (%s)",

@@ -4,7 +4,7 @@
 #include "op/convolution/conv_pool.h"
 #include "op/convolution/pool.h"
 #include "op/copy/copy.h"
-#include "op/normalisation/norm.h"
+#include "op/normalization/norm.h"
 #include "op/product/matmul.h"
 #include "op/shape/cat.h"
 #include "op/shape/view.h"

@@ -55,7 +55,7 @@ typedef struct Taps {
 
 static Taps taps_of(const FyConvStage *s) {
   const int64_t c = s->in.channels, line = (s->in.width + 2 * s->in.border) * c;
-  const bool joined = s->dilation == 1; // the columns of a kernel's row are neighbours
+  const bool joined = s->dilation == 1; // the columns of a kernel's row are neighbors
   return (Taps){
       .rows = s->kernel_height,
       .columns = joined ? 1 : s->kernel_width,

@@ -4,7 +4,7 @@
 #include "autograd/autograd.h"
 #include "op/copy/copy.h"
 #include "op/elementwise/pointwise.h"
-#include "op/normalisation/norm.h"
+#include "op/normalization/norm.h"
 #include "op/shape/view.h"
 #include "trace/plan.h"
 #include "trace/record.h"

@@ -183,7 +183,7 @@ def read_exercise(folder):
 
 
 def number(exercise):
-    """25_2_inclusive_scan is exercise 25.2"""
+    """26_2_inclusive_scan is exercise 26.2"""
     lesson, order = exercise.split("_")[:2]
     return f"{int(lesson)}.{order}"
 

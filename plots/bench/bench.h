@@ -82,7 +82,7 @@ typedef struct Results {
 
 double bench_seconds(void); // of a clock that never goes back
 
-// Quartiles of `count` samples, which are sorted in place; linear between neighbours, as numpy.percentile does.
+// Quartiles of `count` samples, which are sorted in place; linear between neighbors, as numpy.percentile does.
 void quartiles(double *samples, int count, Result *result);
 
 // Sets up, warms up, measures; appends the row (the rows of a trace). Raises what the benchmark raises.

@@ -164,9 +164,9 @@ void print_table(const Machine *machine, const Results *results) {
 
 // ---- for the plots ------------------------------------------------------------------------------------------------------
 
-// The column "simulated": no, yes, or modelled, which is a simulated device whose times are a played GPU's by computation.
+// The column "simulated": no, yes, or modeled, which is a simulated device whose times are a played GPU's by computation.
 static const char *provenance(const Machine *machine) {
-  return machine->model ? "modelled" : machine->simulated ? "yes" : "no";
+  return machine->model ? "modeled" : machine->simulated ? "yes" : "no";
 }
 
 static void write_header(FyText *text, const Machine *machine, FyDevice device) {

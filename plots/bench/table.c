@@ -209,7 +209,7 @@ const Bench benches[] = {
     {"data_parallel", "scaling", "step of lesson 1's CNN, 256 samples on each device", "devices",
      SIZES("1 2 4 8", 0, "1 2"), .rate = "samples/s", .where = ON_CUDA, .setup = setup_data_parallel,
      .body = body_training},
-    {"loader", "data", "batches of 256 pictures, shuffled, normalised, brought to the device", "workers",
+    {"loader", "data", "batches of 256 pictures, shuffled, normalized, brought to the device", "workers",
      SIZES("0 1 2", "0 1 2 4 8", "0 1"), .rate = "samples/s", .where = ANYWHERE, BY(loader, 0)},
     {"memory_step", "memory", "bytes in tensors over a step of lesson 1's CNN", "batch", SIZES("256", 0, "2"),
      .where = ANYWHERE, .setup = setup_memory_step, .trace = trace_memory_step},

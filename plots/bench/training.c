@@ -128,7 +128,7 @@ static FyDataset *pictures(Run *run, int64_t count) {
                    0, count);
 }
 
-// Twenty batches of 256 pictures, shuffled and normalised, brought to the device; `size` workers.
+// Twenty batches of 256 pictures, shuffled and normalized, brought to the device; `size` workers.
 void setup_loader(Run *run) {
   bool cuda = run->device.type == FY_CUDA;
   int batches = cuda && fy_cuda_is_simulated() ? LOADER_BATCHES_SIMULATED : LOADER_BATCHES;
@@ -169,7 +169,7 @@ void body_fashion(Run *run) {
 
 enum { MOST_MOMENTS = 64 };
 
-// The layers of 001's CNN as its Sequentials run them: neighbours that are one op come together.
+// The layers of 001's CNN as its Sequentials run them: neighbors that are one op come together.
 static const struct {
   const char *label;
   int layers;

@@ -84,7 +84,7 @@ fill() { # PAGE
   fi
 }
 
-write_part times times.tsv 'Modelled against measured times, a point for each kernel'
+write_part times times.tsv 'Modeled against measured times, a point for each kernel'
 write_part counters counters.tsv "The inspector's counts against ncu's, a point for each kernel and counter"
 fill model.md
 fill inspector.md

@@ -2,7 +2,7 @@
 # times.tsv of a GPU check as a Markdown table, and how far the model is off: the geometric mean of max(ratio, 1 / ratio).
 BEGIN {
   FS = "\t"
-  print "| kernel | elements | measured | modelled | modelled / measured | limited by (modelled) |"
+  print "| kernel | elements | measured | modeled | modeled / measured | limited by (modeled) |"
   print "| --- | --- | --- | --- | --- | --- |"
 }
 NR > 1 && $3 > 0 {
@@ -15,5 +15,5 @@ NR > 1 && $3 > 0 {
   }
 }
 END {
-  if (n) printf "\nError x%.2f over %d kernels; modelled / measured x%.2f.\n", exp(sum / n), n, exp(bias / n)
+  if (n) printf "\nError x%.2f over %d kernels; modeled / measured x%.2f.\n", exp(sum / n), n, exp(bias / n)
 }

@@ -13,15 +13,15 @@ enum { COLUMNS = 9, MOST_ROWS = 4096, MOST_TABLES = 256 };
 
 typedef struct Row {
   char *table, *set, *gpu, *kernel, *unit;
-  double size, block, published, modelled; // the last two in the table's unit
-  double error;                            // ln of modelled over published time
+  double size, block, published, modeled; // the last two in the table's unit
+  double error;                           // ln of modeled over published time
   enum model_limit limit;
 } Row;
 
 typedef struct Verdict {
   const char *table, *set;
   int rows, pairs, ordered;
-  double error, bias; // geometric means of the ratio and of modelled over published time
+  double error, bias; // geometric means of the ratio and of modeled over published time
 } Verdict;
 
 static Row table[MOST_ROWS];
@@ -33,7 +33,7 @@ static _Noreturn void refuse(const char *path, int line, const char *what) {
 }
 
 // Seconds of a time, or units of work in a second.
-static double in_unit(const Modelled *m, const char *unit) {
+static double in_unit(const Modeled *m, const char *unit) {
   return strcmp(unit, "us") == 0     ? m->seconds * 1e6
          : strcmp(unit, "ms") == 0   ? m->seconds * 1e3
          : strcmp(unit, "GB/s") == 0 ? m->bytes / m->seconds / 1e9
@@ -63,12 +63,12 @@ static void read_row(const char *path, int line, char *text) {
   const struct model_gpu *gpu = model_gpu_named(row->gpu);
   if (!gpu)
     refuse(path, line, "no such GPU in core/model/gpus.c");
-  const Modelled m = modelled_kernel(gpu, row->kernel, row->size, row->block);
+  const Modeled m = modeled_kernel(gpu, row->kernel, row->size, row->block);
   if (m.seconds <= 0 || row->published <= 0)
     refuse(path, line, "no such kernel in plots/model/kernels.c, or no value");
-  row->modelled = in_unit(&m, row->unit);
+  row->modeled = in_unit(&m, row->unit);
   row->limit = m.limit;
-  row->error = log(row->modelled / row->published) * (is_rate(row) ? -1 : 1);
+  row->error = log(row->modeled / row->published) * (is_rate(row) ? -1 : 1);
 }
 
 static void read_tables(const char *path) {
@@ -88,8 +88,8 @@ static bool close(const Row *a, const Row *b) {
   return ratio > 0.95 && ratio < 1 / 0.95;
 }
 
-static bool faster(const Row *a, const Row *b, bool modelled) {
-  const double x = modelled ? a->modelled : a->published, y = modelled ? b->modelled : b->published;
+static bool faster(const Row *a, const Row *b, bool modeled) {
+  const double x = modeled ? a->modeled : a->published, y = modeled ? b->modeled : b->published;
   return is_rate(a) ? x > y : x < y;
 }
 
@@ -127,7 +127,7 @@ static void print_share(int ordered, int pairs) {
 static void print_set(const Verdict *verdicts, int count, const char *set) {
   int tables = 0, rows = 0, pairs = 0, ordered = 0, with_pairs = 0;
   double error = 0, shares = 0, errors = 0;
-  printf("| table, %s | rows | pairs in the published order | error | modelled / published time |\n| --- | --- | --- | "
+  printf("| table, %s | rows | pairs in the published order | error | modeled / published time |\n| --- | --- | --- | "
          "--- | "
          "--- |\n",
          set);
@@ -170,11 +170,11 @@ static void print_worst(void) {
   while (off < row_count && fabs(sorted[off].error) > log(2))
     off++;
   printf("%d of %d rows are off by more than a factor of two; the worst:\n\n", off, row_count);
-  printf("| table | kernel | size | published | modelled | what limits it in the model |\n| --- | --- | --- | --- | "
+  printf("| table | kernel | size | published | modeled | what limits it in the model |\n| --- | --- | --- | --- | "
          "--- | --- |\n");
   for (int i = 0; i < off && i < 16; i++)
     printf("| %s | %s | %.0f | %.4g %s | %.4g %s | %s |\n", sorted[i].table, sorted[i].kernel, sorted[i].size,
-           sorted[i].published, sorted[i].unit, sorted[i].modelled, sorted[i].unit, model_limit_name(sorted[i].limit));
+           sorted[i].published, sorted[i].unit, sorted[i].modeled, sorted[i].unit, model_limit_name(sorted[i].limit));
   free(sorted);
 }
 
@@ -192,11 +192,11 @@ static void print_parameters(void) {
 }
 
 static void print_rows(void) {
-  printf("# table\tset\tgpu\tkernel\tsize\tblock\tpublished\tmodelled\tunit\tmodelled / published time\tlimit\n");
+  printf("# table\tset\tgpu\tkernel\tsize\tblock\tpublished\tmodeled\tunit\tmodeled / published time\tlimit\n");
   for (int i = 0; i < row_count; i++) {
     const Row *r = &table[i];
     printf("%s\t%s\t%s\t%s\t%.0f\t%.0f\t%.6g\t%.6g\t%s\t%.4f\t%s\n", r->table, r->set, r->gpu, r->kernel, r->size,
-           r->block, r->published, r->modelled, r->unit, exp(r->error), model_limit_name(r->limit));
+           r->block, r->published, r->modeled, r->unit, exp(r->error), model_limit_name(r->limit));
   }
 }
 

@@ -10,9 +10,9 @@
 
 typedef struct model_counts Counts;
 
-static inline Modelled of(const struct model_gpu *gpu, Counts counts, double bytes, double flops) {
+static inline Modeled of(const struct model_gpu *gpu, Counts counts, double bytes, double flops) {
   const struct model_time time = model_kernel(gpu, &counts);
-  return (Modelled){time.seconds, bytes, flops, time.limit};
+  return (Modeled){time.seconds, bytes, flops, time.limit};
 }
 
 static inline bool is(const char *a, const char *b) {

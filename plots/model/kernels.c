@@ -14,7 +14,7 @@
 
 // ---- transposition: tiles of 32 x 32, blocks of 32 x 8 ------------------------------------------------------------------------
 
-static Modelled transpose(const struct model_gpu *gpu, const char *kind, double n) {
+static Modeled transpose(const struct model_gpu *gpu, const char *kind, double n) {
   Counts c = rows(n * n / 128, 256, 4, 4);
   const double requests = n * n / 32;
   if (is(kind, "naive")) {
@@ -80,13 +80,13 @@ static Counts sum_pass(double n, double threads, int kind) {
 }
 
 // The sums of blocks are summed again, but in the table of V100, which has the first pass alone.
-static Modelled sum(const struct model_gpu *gpu, int kind, double n, double threads) {
-  Modelled all = {.bytes = 4 * n};
+static Modeled sum(const struct model_gpu *gpu, int kind, double n, double threads) {
+  Modeled all = {.bytes = 4 * n};
   const bool first_only = is(gpu->id, "v100");
   const double launch = (is(gpu->id, "g80") ? 5e-6 : gpu->launch.value * 1e-6);
   for (double left = n; left > 1;) {
     const Counts c = sum_pass(left, threads, kind);
-    const Modelled pass = of(gpu, c, 0, 0);
+    const Modeled pass = of(gpu, c, 0, 0);
     all.seconds += pass.seconds;
     if (left == n)
       all.limit = pass.limit;
@@ -101,7 +101,7 @@ static Modelled sum(const struct model_gpu *gpu, int kind, double n, double thre
 // ---- streams and pictures --------------------------------------------------------------------------------------------------------
 
 // Doubles, one element a thread, two blocks on a multiprocessor.
-static Modelled stream(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+static Modeled stream(const struct model_gpu *gpu, const char *kind, double n, double threads) {
   const double reads = is(kind, "init") ? 0 : is(kind, "triad") ? 3 : 1, writes = is(kind, "read") ? 0 : 1;
   Counts c = rows(n / 32, threads, 2 * reads, 2 * writes); // doubles: two rows of 128 bytes each
   c.loads /= 2;
@@ -113,7 +113,7 @@ static Modelled stream(const struct model_gpu *gpu, const char *kind, double n, 
 }
 
 // Blocks that read the same so many KB between them, again and again, past the L1 cache: what the L2 cache holds, and what not.
-static Modelled shared_reads(const struct model_gpu *gpu, double kilobytes) {
+static Modeled shared_reads(const struct model_gpu *gpu, double kilobytes) {
   const double values = 16, bytes = 200000.0 * 1024 * 8 * values; // of float64, for each thread
   Counts c = rows(200000.0 * 32, 1024, 2 * values, 0);
   c.loads /= 2;
@@ -123,7 +123,7 @@ static Modelled shared_reads(const struct model_gpu *gpu, double kilobytes) {
 }
 
 // Eight bytes read an element, and its + 1 multiply-adds with them: 0.25 (its + 1) operations a byte, as the table has it.
-static Modelled roofline(const struct model_gpu *gpu, double its) {
+static Modeled roofline(const struct model_gpu *gpu, double its) {
   const double n = 1 << 27; // which the rate does not depend on
   Counts c = rows(n / 32, 256, 2, 0);
   c.fp32 = n / 32 * (its + 1);
@@ -131,7 +131,7 @@ static Modelled roofline(const struct model_gpu *gpu, double its) {
   return of(gpu, c, 8 * n, 2 * n * (its + 1));
 }
 
-static Modelled add(const struct model_gpu *gpu, const char *kind, double n) {
+static Modeled add(const struct model_gpu *gpu, const char *kind, double n) {
   Counts c = rows(n * n / 32, 256, 2, 1); // blocks of 16 x 16: two rows of 64 bytes
   const double requests = n * n / 32;
   c.load_lines = 4 * requests;
@@ -146,7 +146,7 @@ static Modelled add(const struct model_gpu *gpu, const char *kind, double n) {
 }
 
 // Three bytes in, one out: 96 bytes a warp in three loads of three lines at most, two rows of 16 pixels.
-static Modelled grey(const struct model_gpu *gpu, double n) {
+static Modeled gray(const struct model_gpu *gpu, double n) {
   const double warps = n * n / 32;
   const Counts c = {.blocks = n * n / 256,
                     .threads = 256,
@@ -167,7 +167,7 @@ static Modelled grey(const struct model_gpu *gpu, double n) {
 }
 
 // All numbers are 0: every lane meets the others at one bin. 512 bins in shared memory are added to the result at the end.
-static Modelled histogram(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+static Modeled histogram(const struct model_gpu *gpu, const char *kind, double n, double threads) {
   Counts c = rows(n / 32, threads, 1, 0);
   if (is(kind, "global")) {
     c.atomics = n / 32;
@@ -191,7 +191,7 @@ static Modelled histogram(const struct model_gpu *gpu, const char *kind, double 
 // Instructions are counted in what nvcc 12 makes of the source for sm_75. It takes four steps of the loop over the mask together,
 // whose loads are under way at the same time, and what is left of the width one by one, each with a wait of its own: a
 // mask of 5 has to wait twice, one of 3 three times. In `way` are the instructions of both loops, loads apart.
-static Modelled convolution(const struct model_gpu *gpu, const char *kind, double n, double threads) {
+static Modeled convolution(const struct model_gpu *gpu, const char *kind, double n, double threads) {
   static const struct way {
     const char *kind;
     double outside;                                         // the loops, branches included
@@ -273,9 +273,9 @@ static Counts scan_sections(double n, const char *kind) {
 
 // The sections, the scan of their sums, and a kernel that adds them. Memory for the sums is allocated and freed in between, which
 // is not counted.
-static Modelled scan(const struct model_gpu *gpu, const char *kind, double n) {
+static Modeled scan(const struct model_gpu *gpu, const char *kind, double n) {
   const Counts c = scan_sections(n, kind);
-  Modelled all = of(gpu, c, 8 * n, n);
+  Modeled all = of(gpu, c, 8 * n, n);
   if (c.blocks > 1) {
     const Counts add = rows(n / 32, 512, 1, 1);
     all.seconds += scan(gpu, kind, c.blocks).seconds + of(gpu, add, 0, 0).seconds;
@@ -292,20 +292,20 @@ static double again(const struct model_gpu *gpu, double seconds, bool graph) {
   return fmax(gpu->launch.value * 1e-6, seconds + gpu->gap.value * 1e-6);
 }
 
-static Modelled repeated(const struct model_gpu *gpu, double n, bool graph) {
+static Modeled repeated(const struct model_gpu *gpu, double n, bool graph) {
   const struct model_time t = model_streaming(gpu, 8 * n, 8 * n, n);
-  return (Modelled){again(gpu, t.seconds, graph), 16 * n, n, t.limit};
+  return (Modeled){again(gpu, t.seconds, graph), 16 * n, n, t.limit};
 }
 
-static Modelled short_kernels(const struct model_gpu *gpu, const char *how) {
+static Modeled short_kernels(const struct model_gpu *gpu, const char *how) {
   const double kernel = 2.9e-6;
   if (is(how, "wait"))
-    return (Modelled){.seconds = gpu->launch.value * 1e-6 + kernel + gpu->wait.value * 1e-6};
-  return (Modelled){.seconds = again(gpu, kernel, is(how, "graph"))};
+    return (Modeled){.seconds = gpu->launch.value * 1e-6 + kernel + gpu->wait.value * 1e-6};
+  return (Modeled){.seconds = again(gpu, kernel, is(how, "graph"))};
 }
 
 // n floats in, sqrt(sin^2 + cos^2) of each, out; in so many streams, in turn or all copies first.
-static Modelled overlap(const struct model_gpu *gpu, const char *how, double n, int streams) {
+static Modeled overlap(const struct model_gpu *gpu, const char *how, double n, int streams) {
   struct model_schedule *s = model_schedule_new((int)gpu->copy_engines.value, NULL);
   const int parts = is(how, "none") ? 1 : streams;
   const double copy = model_copy_seconds(gpu, 4 * n / parts, 0), launch = gpu->launch.value * 1e-6;
@@ -334,7 +334,7 @@ static Modelled overlap(const struct model_gpu *gpu, const char *how, double n, 
   for (int i = 0; i < 3 * parts; i++)
     model_task_release(task[i / parts][i % parts]);
   model_schedule_free(s);
-  return (Modelled){.seconds = end};
+  return (Modeled){.seconds = end};
 }
 
 // ---- by name ---------------------------------------------------------------------------------------------------------------------
@@ -345,16 +345,16 @@ static const char *kind_of(const char *kernel, const char *family) {
   return strncmp(kernel, family, length) == 0 ? kernel + length : NULL;
 }
 
-Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double size, double block) {
+Modeled modeled_kernel(const struct model_gpu *gpu, const char *kernel, double size, double block) {
   const char *kind;
   if ((kind = kind_of(kernel, "transpose_")))
     return transpose(gpu, kind, size);
   if ((kind = kind_of(kernel, "sum_")))
     return sum(gpu, *kind - '0', size, block);
   if ((kind = kind_of(kernel, "sgemm_")))
-    return sgemm_modelled(gpu, kind, size);
+    return sgemm_modeled(gpu, kind, size);
   if ((kind = kind_of(kernel, "product_")))
-    return integer_product_modelled(gpu, kind, size, block);
+    return integer_product_modeled(gpu, kind, size, block);
   if ((kind = kind_of(kernel, "stream_")))
     return stream(gpu, kind, size, block);
   if ((kind = kind_of(kernel, "add_")))
@@ -376,11 +376,11 @@ Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double
   if (is(kernel, "shared_reads"))
     return shared_reads(gpu, size);
   if (is(kernel, "matrix_vector"))
-    return matrix_vector_modelled(gpu, size, block);
-  if (is(kernel, "grey"))
-    return grey(gpu, size);
+    return matrix_vector_modeled(gpu, size, block);
+  if (is(kernel, "gray"))
+    return gray(gpu, size);
   if (is(kernel, "copy_in")) // waited for
-    return (Modelled){.seconds = (gpu->launch.value + gpu->wait.value) * 1e-6 + model_copy_seconds(gpu, size, 0),
-                      .bytes = size};
-  return (Modelled){.seconds = -1};
+    return (Modeled){.seconds = (gpu->launch.value + gpu->wait.value) * 1e-6 + model_copy_seconds(gpu, size, 0),
+                     .bytes = size};
+  return (Modeled){.seconds = -1};
 }

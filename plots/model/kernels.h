@@ -6,13 +6,13 @@
 #include "model/kernel.h"
 
 // Of one row of a table. `flops` and `bytes` are what the publisher divided by the time.
-typedef struct Modelled {
+typedef struct Modeled {
   double seconds; // below 0: there is no such kernel
   double bytes, flops;
   enum model_limit limit;
-} Modelled;
+} Modeled;
 
 // `kernel` is the table's name of it ("sum_3"), `size` and `block` its columns.
-Modelled modelled_kernel(const struct model_gpu *gpu, const char *kernel, double size, double block);
+Modeled modeled_kernel(const struct model_gpu *gpu, const char *kernel, double size, double block);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compares the modelled GPU with published measurements: fills in the tables of docs/model.md and draws its picture.
+# Compares the modeled GPU with published measurements: fills in the tables of docs/model.md and draws its picture.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

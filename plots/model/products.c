@@ -20,8 +20,8 @@ static double l2_miss_share(const struct model_gpu *gpu, double n, double tile, 
 
 // Per thread a part of `per_thread` outputs, of which a step of k reads `loads` words of shared memory; the block computes
 // tile x tile outputs and copies `depth` steps at a time.
-static Modelled tiled(const struct model_gpu *gpu, double n, double tile, double per_thread, double loads, double depth,
-                      bool vector, double registers) {
+static Modeled tiled(const struct model_gpu *gpu, double n, double tile, double per_thread, double loads, double depth,
+                     bool vector, double registers) {
   const double threads = tile * tile / per_thread, blocks = n / tile * (n / tile), warps = blocks * threads / 32;
   const double words = 2 * tile * n * blocks; // copied to shared memory
   const double wide = vector ? 4 : 1, requests = words / 32 / wide, fma = n * n * n / 32;
@@ -51,7 +51,7 @@ static Modelled tiled(const struct model_gpu *gpu, double n, double tile, double
 }
 
 // One output a thread, from device memory; `sectors` and `waves` of the two loads of a step.
-static Modelled untiled(const struct model_gpu *gpu, double n, double block, double sectors, double waves) {
+static Modeled untiled(const struct model_gpu *gpu, double n, double block, double sectors, double waves) {
   const double warps = n * n / 32, blocks = n * n / (block * block), steps = n * warps;
   const double unique = blocks * 2 * block * n / 8;
   Counts c = {.blocks = blocks,
@@ -73,7 +73,7 @@ static Modelled untiled(const struct model_gpu *gpu, double n, double block, dou
   return of(gpu, c, 12 * n * n, 2 * n * n * n);
 }
 
-Modelled sgemm_modelled(const struct model_gpu *gpu, const char *kind, double n) {
+Modeled sgemm_modeled(const struct model_gpu *gpu, const char *kind, double n) {
   if (is(kind, "naive"))
     return untiled(gpu, n, 32, 33, 33);
   if (is(kind, "coalesced"))
@@ -91,11 +91,11 @@ Modelled sgemm_modelled(const struct model_gpu *gpu, const char *kind, double n)
   if (is(kind, "vector"))
     return tiled(gpu, n, 128, 64, 16, 8, true, 128);
   const struct model_time time = model_product(gpu, n, n, n, 1, MODEL_PRODUCT_FP32);
-  return (Modelled){time.seconds, 12 * n * n, 2 * n * n * n, time.limit};
+  return (Modeled){time.seconds, 12 * n * n, 2 * n * n * n, time.limit};
 }
 
 // Integers: a multiply-add is one on the integer lanes.
-Modelled integer_product_modelled(const struct model_gpu *gpu, const char *kind, double n, double block) {
+Modeled integer_product_modeled(const struct model_gpu *gpu, const char *kind, double n, double block) {
   const double warps = n * n / 32, steps = n * warps, blocks = n * n / (block * block);
   const double rows_of_warp = fmax(1, 32 / block), wide = fmin(block, 32) / 8;
   const double unique = blocks * 2 * block * n / 8, miss = l2_miss_share(gpu, n, block, block * block, 0);
@@ -127,7 +127,7 @@ Modelled integer_product_modelled(const struct model_gpu *gpu, const char *kind,
 
 // A thread for each row: each lane reads along a row of its own, 32 lines for a request, of which the next seven find their
 // sectors in the L1 cache where it holds a line for each thread of the multiprocessor.
-Modelled matrix_vector_modelled(const struct model_gpu *gpu, double n, double threads) {
+Modeled matrix_vector_modeled(const struct model_gpu *gpu, double n, double threads) {
   const double warps = n / 32, steps = n * warps;
   Counts c = {.blocks = n / threads,
               .threads = threads,

@@ -6,12 +6,12 @@
 #include "kernels.h"
 
 // Of n * n floats. `kind` is what stands behind "sgemm_".
-Modelled sgemm_modelled(const struct model_gpu *gpu, const char *kind, double n);
+Modeled sgemm_modeled(const struct model_gpu *gpu, const char *kind, double n);
 
 // Of n * n integers, in blocks of block * block threads. `kind` is what stands behind "product_".
-Modelled integer_product_modelled(const struct model_gpu *gpu, const char *kind, double n, double block);
+Modeled integer_product_modeled(const struct model_gpu *gpu, const char *kind, double n, double block);
 
 // Of n * n floats and n floats, with a thread for each row.
-Modelled matrix_vector_modelled(const struct model_gpu *gpu, double n, double threads);
+Modeled matrix_vector_modeled(const struct model_gpu *gpu, double n, double threads);
 
 #endif

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # A scheduler with one warp and with four: what is waited for.
-function row(y, name, first, colour,   x, k) {
+function row(y, name, first, color,   x, k) {
   note(92, y + 15, "end", name)
   x = first
   for (k = 0; k < 2; k++) {
-    bar(x, y, 30, 20, colour, "")
-    cell(x + 30, y, 210, 20, colour, "waits for memory")
+    bar(x, y, 30, 20, color, "")
+    cell(x + 30, y, 210, 20, color, "waits for memory")
     x += 240
   }
-  bar(x, y, 30, 20, colour, "")
+  bar(x, y, 30, 20, color, "")
 }
 BEGIN {
   begin(860, 300, "A single warp leaves its scheduler idle while it waits for memory; the scheduler switches between four warps and is idle less often")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Which threads add, step by step, in a block of 16: neighbours first, and halves.
+# Which threads add, step by step, in a block of 16: neighbors first, and halves.
 function steps(x0, title, sequential,  s, t, y, active, n) {
   label(x0, 28, "start", 12, title)
   for (t = 0; t < 16; t++)

@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: MIT
 # What the lessons' drawings share: begin, shapes, end. A drawing is an awk program that uses these; plots/pictures/draw.sh runs it,
-# with theme=light and theme=dark. Lengths are pixels, y goes down. Colours: plots/theme.gp's, by number; 0 is the page's own.
+# with theme=light and theme=dark. Lengths are pixels, y goes down. Colors: plots/theme.gp's, by number; 0 is the page's own.
 #
 #   begin(width, height, alt)            alt: what the picture shows, in words
-#   cell(x, y, w, h, colour, label)      a box, pale in that colour, with a small label in the middle
-#   bar(x, y, w, h, colour, label)       a box, full in that colour
-#   frame(x, y, w, h, colour, label)     an empty box with a label at its upper left corner, above it
+#   cell(x, y, w, h, color, label)      a box, pale in that color, with a small label in the middle
+#   bar(x, y, w, h, color, label)       a box, full in that color
+#   frame(x, y, w, h, color, label)     an empty box with a label at its upper left corner, above it
 #   label(x, y, align, size, text)       align: start, middle, end; size: 9 to 15
 #   note(x, y, align, text)              a faint label
-#   arrow(x1, y1, x2, y2, colour)
-#   line(x1, y1, x2, y2, colour)
+#   arrow(x1, y1, x2, y2, color)
+#   line(x1, y1, x2, y2, color)
 #   end()
-function setup_colours(  all, i) {
+function setup_colors(  all, i) {
   if (theme == "dark") {
-    split("#58a6ff #ff9f50 #56d364 #d2a8ff #ff7b72 #39c5cf #9198a1", colour_, " ")
+    split("#58a6ff #ff9f50 #56d364 #d2a8ff #ff7b72 #39c5cf #9198a1", color_, " ")
     ground_ = "#0d1117"; ink_ = "#e6edf3"; faint_ = "#9198a1"; rule_ = "#3d444d"
   } else {
-    split("#0550ae #bc4c00 #1a7f37 #8250df #cf222e #1b7c83 #6e7781", colour_, " ")
+    split("#0550ae #bc4c00 #1a7f37 #8250df #cf222e #1b7c83 #6e7781", color_, " ")
     ground_ = "#ffffff"; ink_ = "#1f2328"; faint_ = "#59636e"; rule_ = "#c8d1da"
   }
 }
-function hue(n) { return n ? colour_[n] : rule_ }
+function hue(n) { return n ? color_[n] : rule_ }
 function xml(text) { gsub(/&/, "\\&amp;", text); gsub(/</, "\\&lt;", text); gsub(/>/, "\\&gt;", text); return text }
 function begin(width, height, alt) {
-  setup_colours()
+  setup_colors()
   printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"DejaVu Sans, Verdana, sans-serif\">\n", width, height
   printf "<title>%s</title>\n<rect width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", xml(alt), width, height, ground_
   printf "<defs>"

@@ -13,7 +13,7 @@ __global__ void saxpy(int n, float a, const float *x, float *y) {
     y[i] = a * x[i] + y[i];
 }
 
-// out[r][c] = the mean of a point and its four neighbours; points on the edge stay 0.
+// out[r][c] = the mean of a point and its four neighbors; points on the edge stay 0.
 __global__ void stencil(int n, const float *in, float *out) {
   int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
   if (c > 0 && r > 0 && c < n - 1 && r < n - 1)

@@ -3,7 +3,7 @@
 
 
 def quantile(values, part):
-    """Linear between neighbours, as numpy.percentile; `values` need not be sorted, and are not empty."""
+    """Linear between neighbors, as numpy.percentile; `values` need not be sorted, and are not empty."""
     ordered = sorted(values)
     at = part * (len(ordered) - 1)
     below = int(at)

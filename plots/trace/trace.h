@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-// What a range is, by its category; each has a colour (style of ../trace.gp) and a line in the key.
+// What a range is, by its category; each has a color (style of ../trace.gp) and a line in the key.
 typedef enum Kind { OP, KERNEL, COPY, RANGE, WAIT, RUNTIME, OTHER, KINDS } Kind;
 
 // Times are milliseconds since the first range of the trace.

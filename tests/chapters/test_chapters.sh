@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every chapter, with --quick, without CUDA, on 1, 2 and 4 simulated devices, and on a real GPU where there is one: it
-# exits with 0 and prints its essential lines. Then what all of them share: --help, bad arguments, no colours in a pipe.
+# exits with 0 and prints its essential lines. Then what all of them share: --help, bad arguments, no colors in a pipe.
 # run: FERRY_CUDA=off
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=1
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
@@ -51,7 +51,7 @@ first_line() {
 }
 
 # A time without the label is the CPU's: after a label-free time no line may speak of the simulated device.
-times_are_labelled() {
+times_are_labeled() {
   if [ "$runtime" != sim ]; then
     hasnt '\(simulated\)'
   else
@@ -133,10 +133,10 @@ benchmarks() {
   run 04_benchmarks --quick
   ends_well
   first_line
-  times_are_labelled
+  times_are_labeled
   has '^  cpu: +[0-9.]+ (us|ms|s)$'
   has '^Maximum difference between the results: [0-9.e-]+$'
-  has '^clock stopped after synchronising: +[0-9.]+ (us|ms|s)'
+  has '^clock stopped after synchronizing: +[0-9.]+ (us|ms|s)'
   has '^n +cpu +device'
   has '^128 +[0-9.]+ (us|ms|s) '
   has '^batch +cpu +device'
@@ -153,7 +153,7 @@ model_moves() {
   run 05_model_moves --quick
   ends_well
   first_line
-  times_are_labelled
+  times_are_labeled
   has '^SimpleNet\($'
   has '^  \(fc1\): Linear\(in_features=10, out_features=50, bias=True\)$'
   has '^Model at first: cpu'
@@ -201,7 +201,7 @@ several_gpus() {
   run 06_several_gpus --quick
   ends_well
   first_line
-  times_are_labelled
+  times_are_labeled
   has "^Number of GPUs: $devices\$"
   without '^No CUDA device found'
   with 4 '^GPU 3: '
@@ -471,7 +471,7 @@ distributed() {
 }
 
 own_op() {
-  run 28_own_op --quick
+  run 31_own_op --quick
   ends_well
   first_line
   has '^grad_fn=<BiasGeluBackward>$'
@@ -514,15 +514,15 @@ arguments() {
   fi
 }
 
-no_colours() {
+no_colors() {
   local source name
   for source in chapters/0[23]*.c; do
     name=$(basename "$source" .c)
     run "$name" --quick
     if grep -q $'\033' "$work/out" "$work/err"; then
-      echo "not ok $name has no colours in a pipe - it has"
+      echo "not ok $name has no colors in a pipe - it has"
     else
-      echo "ok $name has no colours in a pipe"
+      echo "ok $name has no colors in a pipe"
     fi
   done
 }
@@ -548,4 +548,4 @@ tracing
 distributed
 own_op
 arguments
-no_colours
+no_colors

@@ -42,7 +42,7 @@ for source in chapters/[0-9]*.cu; do
     continue
   fi
   if [ "$name" = 20_the_first_kernel ] && [ -n "${ASAN_OPTIONS:-}" ]; then
-    echo "ok $name # SKIP the undefined-behaviour sanitizer ends it at its null pointer"
+    echo "ok $name # SKIP the undefined-behavior sanitizer ends it at its null pointer"
     continue
   fi
   run "$name" --quick
@@ -50,7 +50,7 @@ for source in chapters/[0-9]*.cu; do
   has '^device: cuda:0, '
   case $runtime/${FERRY_SIM_GPU:-} in
   real/*) has ', a real GPU$' ;;
-  */a100) has ', times are modelled, not measured$' ;;
+  */a100) has ', times are modeled, not measured$' ;;
   *)
     has ', simulated: it has no times of a GPU$'
     hasnt '[0-9] (us|ms|GB/s)'

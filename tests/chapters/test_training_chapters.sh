@@ -210,7 +210,7 @@ cifar10_from_files() {
   run 10_cifar10 --quick --device cpu --data "$work/cifar" --epochs 1
   ends_well
   has '^to learn from: +CIFAR-10 \(600 samples\)$'
-  has '^best test accuracy: 100.00 % on 500 pictures$' # every label is 1, and that is soon learnt
+  has '^best test accuracy: 100.00 % on 500 pictures$' # every label is 1, and that is soon learned
   hasnt 'made.up'
 }
 

@@ -44,7 +44,7 @@ inside '.ci/build/setup.sh --check' >"$work/said" 2>&1
 [ $? = 1 ] && grep -q libdnnl-dev "$work/said"
 result $? 'without the bundle the packages are missed' "$(tail -n 3 "$work/said")"
 
-# Unoptimised: this is about what is there, and not about how fast it is.
+# Unoptimized: this is about what is there, and not about how fast it is.
 flags='OPTIMIZE=-O0 CXXFLAGS="-std=c++17 -O0 -g0 -Wno-unknown-pragmas" NVCC='
 inside "make -s setup && make -s -j2 $flags GPU_DRY=yes library build/tests/gpu/smoke build/tests/gpu/ladders build/tests/core/op/test_golden" \
   >"$work/said" 2>&1

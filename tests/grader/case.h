@@ -25,7 +25,7 @@ typedef struct LostStar {
 
 // What an answer of an open exercise has come to.
 typedef struct Score {
-  double seconds; // modelled; 0: it was not scored
+  double seconds; // modeled; 0: it was not scored
   char limit[32]; // of the kernel that takes the longest
   int stars;
 } Score;
@@ -78,7 +78,7 @@ void name_suspect(Case *c); // the first suspected mistake that fits
 // "x (33, 3) float32 on cuda:0, with gaps; n 5": what was asked, without its values.
 void case_describe(const Case *c, char *text, size_t bytes);
 
-uint64_t mix64(uint64_t x); // splitmix64's finaliser
+uint64_t mix64(uint64_t x); // splitmix64's finalizer
 uint64_t hash_text(uint64_t seed, const char *text);
 
 double array_at(const Array *a, int64_t i); // as a double, whatever the dtype

@@ -35,14 +35,14 @@ typedef struct Mistake {
   const char *name, *says, *lesson;
 } Mistake;
 
-// "Make it faster": what an answer of an open exercise is scored by, the time that its kernels take on a modelled GPU. It is
+// "Make it faster": what an answer of an open exercise is scored by, the time that its kernels take on a modeled GPU. It is
 // computed from what the inspector counts (docs/model.md), so the same answer has the same score at every run.
 enum { MAX_STARS = 5 };
 typedef struct Scored {
   const char *gpu;         // as core/model/gpus.c names it: "v100"
   const char *size;        // of the test: "2048 x 2048 floats"
   int blocks;              // so many of each launch are looked at, from the middle of the grid; 0: all
-  double naive, reference; // modelled seconds of the kernel that is handed out, and of the solution
+  double naive, reference; // modeled seconds of the kernel that is handed out, and of the solution
   double steps
       [MAX_STARS]; // so many times as fast as handed out is worth 1, 2, ... stars; without the first no test is passed
 } Scored;
@@ -58,7 +58,7 @@ typedef struct Test {
   bool may_refuse; // that the runtime refuses a launch is part of the task, and no mistake by itself
   bool inspect; // a kernel's: what it does to memory is looked at (below), so draw small inputs: some 10 000 elements
   bool huge;    // ./ferry inspect leaves it out, and says so: looking at so much takes ten seconds
-  const Scored *scored;   // inspected on a modelled GPU, once, and judged by expect_score; inputs may be large
+  const Scored *scored;   // inspected on a modeled GPU, once, and judged by expect_score; inputs may be large
   const Mistake *crash;   // named when the answer dies of a signal
   const Mistake *timeout; // named when it does not end
 } Test;
@@ -226,7 +226,7 @@ bool expect_threads(Case *c, int64_t least, const Mistake *mistake);       // of
 // an error. The verdict has the finding's sentence, both lines and the remedy. Where no suspected mistake fits, one that is
 // common to its kind is named (RACE and so on, below).
 bool expect_no_finding(Case *c);
-// Known by a finding, when the test fails: "race", "bounds", "uninitialised", "divergent", "misaligned", "freed", "illegal",
+// Known by a finding, when the test fails: "race", "bounds", "uninitialized", "divergent", "misaligned", "freed", "illegal",
 // "argument", "leak"; or one kind of these, by its whole name as `ferry inspect --json` has it: "race-warp".
 void suspect_finding(Case *c, const char *kind, const Mistake *mistake);
 

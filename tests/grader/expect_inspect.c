@@ -10,29 +10,29 @@ const Mistake RACE = {
     "data race",
     "Two threads access the same memory, at least one of them writes, and nothing orders the accesses. Within a block "
     "__syncthreads() orders them; between blocks an atomic operation or a second launch does.",
-    "docs/29_debugging_kernels.md#missing-barrier-data-race"};
+    "docs/32_debugging_kernels.md#missing-barrier-data-race"};
 const Mistake STREAMS_APART = {"missing synchronization between streams",
                                "With the streams in another order the result differs. If one stream needs what another "
                                "computes, let it wait: cudaStreamWaitEvent, or a synchronization of the stream.",
-                               "docs/27_streams.md#streams-and-events"};
+                               "docs/28_streams.md#streams-and-events"};
 const Mistake BARRIER_MISSED = {"divergent barrier",
                                 "All threads of a block must reach each __syncthreads(). Put the accesses into the "
                                 "if, not the barrier, and let no thread return before it.",
-                                "docs/29_debugging_kernels.md#divergent-barrier"};
+                                "docs/32_debugging_kernels.md#divergent-barrier"};
 const Mistake OUT_OF_BOUNDS = {"out-of-bounds access",
                                "An index is beyond the end of the array. Compare it with the size before the access.",
-                               "docs/29_debugging_kernels.md#out-of-bounds-access"};
+                               "docs/32_debugging_kernels.md#out-of-bounds-access"};
 const Mistake READ_UNWRITTEN = {
     "uninitialized read",
     "Memory is read that nothing has written, and it may hold anything. Write it first, even if it is only zero.",
-    "docs/29_debugging_kernels.md#uninitialized-shared-memory"};
+    "docs/32_debugging_kernels.md#uninitialized-shared-memory"};
 const Mistake MISALIGNED_VECTOR = {"misaligned vector access",
                                    "The address of a vector access must be a multiple of its size, 8 or 16 bytes. "
                                    "Otherwise the kernel fails on a GPU.",
                                    "docs/22_global_memory.md#vectorized-loads-float4"};
 const Mistake FREED_BEFORE = {"use after free",
                               "A kernel accesses memory that was freed before. Free it after the last use.",
-                              "docs/29_debugging_kernels.md#use-after-free"};
+                              "docs/32_debugging_kernels.md#use-after-free"};
 const Mistake NOT_FREED = {"memory leak", "Each call must free with cudaFree what it allocated with cudaMalloc.",
                            "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake BAD_ADDRESS = {"invalid device pointer", "The pointer does not point to device memory.",
@@ -61,7 +61,7 @@ static const Mistake *mistake_of(const InspectFinding *f) {
   } known[] = {{"race", &RACE},
                {"divergent", &BARRIER_MISSED},
                {"bounds", &OUT_OF_BOUNDS},
-               {"uninitialised", &READ_UNWRITTEN},
+               {"uninitialized", &READ_UNWRITTEN},
                {"misaligned", &MISALIGNED_VECTOR},
                {"freed", &FREED_BEFORE},
                {"leak", &NOT_FREED},

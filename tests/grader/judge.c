@@ -63,7 +63,7 @@ static Status status_of(const SandboxResult *r) {
   case SANDBOX_OUTPUT:
   case SANDBOX_FILES:
     return STATUS_OUTPUT_LIMIT;
-  case SANDBOX_SIGNALLED:
+  case SANDBOX_SIGNALED:
     return STATUS_CRASH;
   case SANDBOX_NOT_STARTED:
     return STATUS_GRADER_ERROR;

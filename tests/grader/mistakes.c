@@ -12,7 +12,7 @@ const Mistake COMPUTED_ON_HOST = {"computed on the host",
 const Mistake NUMBER_FETCHED = {"value copied to the host",
                                 "The host waited for the device to read a value. Decide on the device what depends on "
                                 "it; then the host can queue all launches without waiting.",
-                                "docs/27_streams.md#streams-and-events"};
+                                "docs/28_streams.md#streams-and-events"};
 const Mistake FIRST_CALL_ALONE = {"state kept between calls",
                                   "A second call in the same program gave another result. Variables that are static or "
                                   "__device__ keep their values between calls: set them in each call.",
@@ -64,7 +64,7 @@ const Mistake READ_PAST = {
     "docs/20_the_first_kernel.md#grid-block-guard"};
 const Mistake READ_BEFORE = {"negative index",
                              "A thread reads at an index below 0. Which thread is it, and what should it do instead?",
-                             "docs/29_debugging_kernels.md#out-of-bounds-access"};
+                             "docs/32_debugging_kernels.md#out-of-bounds-access"};
 const Mistake SHARED_OUTSIDE = {"out-of-bounds shared-memory access",
                                 "A thread writes outside a __shared__ array, where the block's other arrays lie.",
                                 "docs/23_shared_memory.md#shared-memory-and-barriers"};

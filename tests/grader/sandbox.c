@@ -140,7 +140,7 @@ static void read_status(Watch *w) {
     status = SIGKILL;
   else if ((w->started.protections & PROTECT_BUBBLEWRAP) && WIFEXITED(status) && WEXITSTATUS(status) > 128)
     status = WEXITSTATUS(status) - 128; // how bubblewrap says that a signal ended it
-  w->result->end = WIFSIGNALED(status) ? SANDBOX_SIGNALLED : SANDBOX_EXITED;
+  w->result->end = WIFSIGNALED(status) ? SANDBOX_SIGNALED : SANDBOX_EXITED;
   w->result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   w->result->status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
@@ -207,7 +207,7 @@ double sandbox_processor_seconds(const SandboxJob *job) {
 
 // What ended between two samples for want of memory was killed, and said nothing of it.
 static void sample_end(Watch *w) {
-  if (w->result->end == SANDBOX_SIGNALLED && sandbox_cgroup_ran_out(&w->started.cgroup))
+  if (w->result->end == SANDBOX_SIGNALED && sandbox_cgroup_ran_out(&w->started.cgroup))
     w->result->end = SANDBOX_MEMORY;
 }
 

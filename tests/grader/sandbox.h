@@ -35,8 +35,8 @@ typedef struct SandboxJob {
 } SandboxJob;
 
 typedef enum SandboxEnd {
-  SANDBOX_EXITED,    // status
-  SANDBOX_SIGNALLED, // signal
+  SANDBOX_EXITED,   // status
+  SANDBOX_SIGNALED, // signal
   SANDBOX_TIMEOUT,
   SANDBOX_MEMORY,
   SANDBOX_OUTPUT,      // more output than allowed
@@ -66,7 +66,7 @@ enum { // what protected the run
   PROTECT_SUBREAPER = 256, // orphans come back to the grader, which kills them
   PROTECT_BUBBLEWRAP = 512,
   PROTECT_LANDLOCK = 1024,     // files that it does not need cannot be opened
-  PROTECT_SIGNALS = 2048,      // nor can processes of others be signalled, whoever owns them
+  PROTECT_SIGNALS = 2048,      // nor can processes of others be signaled, whoever owns them
   PROTECT_CAPABILITIES = 4096, // it has none
   PROTECT_SYSTEM_CALLS = 8192, // those that it does not need and that lead out are refused
   PROTECT_FILES = 16384,       // a limit on all that it writes, not on a file alone

@@ -140,7 +140,7 @@ bool expect_score(Case *c, Least least, const Mistake *slow) {
   if (!c->fallback)
     c->fallback = slow;
   case_fail(c, NULL,
-            "%s on %s, modelled: %.2f times as fast as what was handed out (%s); expected at least %.2f times\n"
+            "%s on %s, modeled: %.2f times as fast as what was handed out (%s); expected at least %.2f times\n"
             "limited by %s",
             yours, score_gpu(s), ratio, handed, s->steps[0], score.limit);
   return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Open exercises ("make it faster"): what an answer's kernels would take on a modelled GPU, how that is shown, and the best so far.
+// Open exercises ("make it faster"): what an answer's kernels would take on a modeled GPU, how that is shown, and the best so far.
 #ifndef GRADER_SCORE_H
 #define GRADER_SCORE_H
 

@@ -19,28 +19,28 @@
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^0[56]
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^07
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^(0[89]|1[01])
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1[2-6]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^1[2-9]
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^20
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^2[12]
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^23
 # run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^24
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^25
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^26
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^2[78]
-# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^29
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^2[56]
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^27
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^(28|29|30)
+# run test: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --sample ^3[1-9]
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^0[1-4]
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^0[56]
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^07
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^(0[89]|1[01])
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^1[2-6]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^1[2-9]
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^20
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^2[12]
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^23
 # run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^24
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^25
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^26
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^2[78]
-# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^29
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^2[56]
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^27
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^(28|29|30)
+# run all: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- ^3[1-9]
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2 -- --all-of-them
 # timeout: 600
 # shellcheck source=tests/grader/common.sh
@@ -110,9 +110,9 @@ wrong_score() { # EXERCISE FILE REPORT
   got=$(sed -n 's@^  stars: \(\**\).*@\1@p' "$3" | sort -u)
   if [[ $2 == solutions/* ]]; then
     tr -s ' \n' ' ' <"$3" | grep -q ' 1\.00 times as fast as the reference' ||
-      echo "the reference has another time than check.c says: $(grep -A 2 'modelled, not measured' "$3" | tr '\n' ' ')"
+      echo "the reference has another time than check.c says: $(grep -A 2 'modeled, not measured' "$3" | tr '\n' ' ')"
   elif [ "${#got}" != "$wanted" ]; then
-    echo "${#got} stars, and its first line says ${wanted:-nothing}: $(grep -A 2 'modelled, not measured' "$3" | tr '\n' ' ')"
+    echo "${#got} stars, and its first line says ${wanted:-nothing}: $(grep -A 2 'modeled, not measured' "$3" | tr '\n' ' ')"
   fi
 }
 
@@ -172,7 +172,7 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
       if [ "${passed:-1}" = "${all:-1}" ]; then
         why='the stub passes'
       elif ! tr -s ' \n' ' ' <"$report" | grep -q ' 1\.00 times as fast as what was handed out'; then
-        why="what is handed out has another time than check.c says: $(grep -A 1 'modelled, not measured' "$report" | tr '\n' ' ')"
+        why="what is handed out has another time than check.c says: $(grep -A 1 'modeled, not measured' "$report" | tr '\n' ' ')"
       fi
     elif [ "${passed:-1}" != 0 ]; then
       why="the stub scores $output: $(sed -n 's/^  ok  *//p' "$report" | tr '\n' ',')"

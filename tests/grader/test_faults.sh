@@ -252,7 +252,7 @@ else
   skip 'no /proc, a full disk' 'it takes root to mount'
 fi
 
-# ---- a neighbour that takes the processors -----------------------------------------------------------------------------------------
+# ---- a neighbor that takes the processors -----------------------------------------------------------------------------------------
 # Of a class, an answer that waits until it is run a second time stands for one that had no processor: it is run again after the others,
 # alone. One that was alone from the start is not.
 

@@ -104,7 +104,7 @@ static void check_matmul(void) {
         sum += x[i * INNER + k] * y[k * COLUMNS + j];
       wrong += product[i * COLUMNS + j] != sum;
     }
-  result("26_1_tiled_matmul", wrong);
+  result("27_1_tiled_matmul", wrong);
 }
 
 static void check_histogram(void) {
@@ -121,7 +121,7 @@ static void check_histogram(void) {
       expected += whole[i] == bin;
     wrong += counts[bin] != expected;
   }
-  result("25_1_histogram", wrong);
+  result("26_1_histogram", wrong);
 }
 
 int main(void) {

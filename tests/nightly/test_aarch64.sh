@@ -9,7 +9,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
-kernels=(tests/nightly/kernels.cu solutions/{20_1_saxpy,23_1_shared_transpose,24_1_sum_reduction,26_1_tiled_matmul,25_1_histogram}.cu)
+kernels=(tests/nightly/kernels.cu solutions/{20_1_saxpy,23_1_shared_transpose,24_1_sum_reduction,27_1_tiled_matmul,26_1_histogram}.cu)
 
 [ "$(id -u)" = 0 ] || skip_all 'only root can bootstrap a Debian'
 for program in debootstrap dpkg-deb git make gcc aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64-static; do

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/support/tap.sh
 suite=${1:?which release: bookworm, trixie}
 shift
-chapters='chapters/23_shared_memory.cu chapters/25_scan.cu chapters/28_attention.cu'
+chapters='chapters/23_shared_memory.cu chapters/26_scan.cu chapters/30_attention.cu'
 
 [ "$(id -u)" = 0 ] || skip_all 'only root can bootstrap a Debian'
 for program in debootstrap unshare pivot_root git; do

@@ -10,11 +10,11 @@ trap 'rm -rf "$work"' EXIT
 plots/gpu/page.sh --check 2>"$work/difference"
 result $? 'docs/model.md and docs/inspector.md have what is recorded' "$(head -n 3 "$work/difference")"
 
-check_of() { # NAME-DATE SIMULATED MODELLED
+check_of() { # NAME-DATE SIMULATED MODELED
   local folder=$work/recorded/$1
   mkdir -p "$folder"
   printf '# gpu\tNVIDIA Made Up, 9.0, 1 MiB, 1.2\n# simulated\t%s\n# nvcc\t13.0\n# commit\tabc\n# date\t2026-01-02\n' "$2" >"$folder/machine.tsv"
-  printf 'kernel\telements\tmeasured_us\tminimum_us\tmodelled_us\tlimit\none\t8\t10\t9\t%s\tlaunch\ntwo\t8\t4\t4\t8\tlaunch\nthree\t8\t5\t5\t-\t-\n' "$3" \
+  printf 'kernel\telements\tmeasured_us\tminimum_us\tmodeled_us\tlimit\none\t8\t10\t9\t%s\tlaunch\ntwo\t8\t4\t4\t8\tlaunch\nthree\t8\t5\t5\t-\t-\n' "$3" \
     >"$folder/times.tsv"
   printf 'kernel\tcounter\tncu\tinspector\none\tloads\t100\t100\ntwo\tloads\t100\t105\nthree\tloads\t100\t400\nfour\tloads\t0\t0\nfive\tloads\t7\t0\none\tbytes\t7\t-\n' \
     >"$folder/counters.tsv"
@@ -34,7 +34,7 @@ has() { # NAME LINE FILE
 }
 has 'a row of times' '| `one` | 8 | 10.0 us | 5.0 us | 0.50 | launch |' "$work/docs/model.md"
 has 'a kernel without a model' '| `three` | 8 | 5.0 us | - | - | - |' "$work/docs/model.md"
-has 'the error over those that have one' 'Error x2.00 over 2 kernels; modelled / measured x1.00.' "$work/docs/model.md"
+has 'the error over those that have one' 'Error x2.00 over 2 kernels; modeled / measured x1.00.' "$work/docs/model.md"
 [ "$(grep -c 'Made Up' "$work/docs/model.md")" = 1 ] && ! grep -q 'old' "$work/docs/model.md" && grep -qx b "$work/docs/model.md"
 result $? 'only the newest check of a GPU, no simulated one, and the rest of the page stays' "$(cat "$work/docs/model.md")"
 has 'a row of counters' '| loads | 4 (1 on one side only) | 1 | 2 | x1.61 | 4.00, `three` |' "$work/docs/inspector.md"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The modelled GPU against published measurements: the page says what the model says, and the model keeps what the page promises.
+# The modeled GPU against published measurements: the page says what the model says, and the model keeps what the page promises.
 # run:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh

@@ -74,18 +74,18 @@ says 'nothing but simulated times' 2 'no rows to draw' plots/draw.sh --cpu "$wor
 FERRY_CUDA=sim FERRY_SIM_GPU=a100 "$bench" --device cuda --quick --repeat 1 --out "$work/model.tsv" matmul train_784_256_128_10 \
   sums_copied_each sums_copied_once \
   >"$work/model.log" 2>&1
-label='modelled, not measured: computed from counts and the data sheet of NVIDIA A100'
+label='modeled, not measured: computed from counts and the data sheet of NVIDIA A100'
 [ "$(grep -c "$label" "$work/model.log")" -ge 2 ] && grep -q "^# model: $label" "$work/model.tsv"
-result $? 'modelled results say so in the first line, above the table and in the file' "$(head -n 1 "$work/model.log")"
-says 'drawing a modelled GPU' 0 '9 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --model "$work/model.tsv" --out "$work/modelled" \
+result $? 'modeled results say so in the first line, above the table and in the file' "$(head -n 1 "$work/model.log")"
+says 'drawing a modeled GPU' 0 '9 pictures' plots/draw.sh --cpu "$work/cpu.tsv" --gpu none --model "$work/model.tsv" --out "$work/modeled" \
   --formats svg --themes light
 for plot in speed sums training; do
-  grep -q "$label" "$work/modelled/$plot-light.svg" && grep -qi 'dasharray' "$work/modelled/$plot-light.svg"
-  result $? "its times are dashed and labelled ($plot)"
+  grep -q "$label" "$work/modeled/$plot-light.svg" && grep -qi 'dasharray' "$work/modeled/$plot-light.svg"
+  result $? "its times are dashed and labeled ($plot)"
 done
 plots/draw.sh --cpu "$work/cpu.tsv" --gpu "$work/model.tsv" --out "$work/taken" --formats svg --themes light >"$work/taken.log" 2>&1
 ! grep -qE 'speed-up|A100' "$work/taken"/*.svg
-result $? 'modelled times are not drawn as a measured GPU'
+result $? 'modeled times are not drawn as a measured GPU'
 grep -q 'reported: article 001' "$work/alone/speed-light.svg" && grep -q 'reported: article 002' "$work/alone/sums-light.svg"
 result $? 'what the articles print is marked as reported'
 

@@ -17,7 +17,7 @@ static void expect(const char *what, bool good) {
   }
 }
 
-// Each thread adds what its neighbour has left, round after round.
+// Each thread adds what its neighbor has left, round after round.
 __global__ void rounds(int *result) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   __shared__ int value[2][64];

@@ -66,7 +66,7 @@ static void solve(cusparseHandle_t sparse) {
     DONE(cusparseCreateDnVec(&of_x, 3, x, CUDA_R_64F));
     DONE(cusparseSpSV_createDescr(&there));
     CHECK(cusparseSpSV_solve(sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &two, lower, of_b, of_x, CUDA_R_64F,
-                             CUSPARSE_SPSV_ALG_DEFAULT, there) == CUSPARSE_STATUS_INVALID_VALUE); // not analysed
+                             CUSPARSE_SPSV_ALG_DEFAULT, there) == CUSPARSE_STATUS_INVALID_VALUE); // not analyzed
     DONE(cusparseSpSV_bufferSize(sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &two, lower, of_b, of_x, CUDA_R_64F,
                                  CUSPARSE_SPSV_ALG_DEFAULT, there, &size));
     DONE(cusparseSpSV_analysis(sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &two, lower, of_b, of_x, CUDA_R_64F,

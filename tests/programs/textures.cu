@@ -1,4 +1,4 @@
-// Arrays, texture objects (address modes, filters, normalised integers, layers, cubes), surfaces, copies of three dimensions.
+// Arrays, texture objects (address modes, filters, normalized integers, layers, cubes), surfaces, copies of three dimensions.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -112,7 +112,7 @@ static void linear_memory() {
   cudaCreateTextureObject(&object, &resource, &texture, nullptr);
   read_bytes<<<1, 3>>>(object, values);
   cudaDeviceSynchronize();
-  expect("normalised bytes", fabsf(values[0].y - 0.2f) < 1e-6f && values[0].w == 1 && values[1].x == 1);
+  expect("normalized bytes", fabsf(values[0].y - 0.2f) < 1e-6f && values[0].w == 1 && values[1].x == 1);
   expect("beyond the last element", values[2].x == 0 && values[2].w == 0);
   texture.readMode = cudaReadModeElementType;
   texture.filterMode = cudaFilterModeLinear;

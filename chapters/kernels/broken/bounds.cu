@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): no bounds check, and n is not a multiple of the block size.
+// Broken on purpose (lesson 32): no bounds check, and n is not a multiple of the block size.
 #include <cuda_runtime.h>
 
 enum { N = 1000, THREADS = 256 };

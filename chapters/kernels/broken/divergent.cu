@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): some threads return before a barrier.
+// Broken on purpose (lesson 32): some threads return before a barrier.
 #include <cuda_runtime.h>
 
 enum { N = 200, THREADS = 256 };

@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): the host reads a buffer before the copy into it has completed.
+// Broken on purpose (lesson 32): the host reads a buffer before the copy into it has completed.
 #include <cuda_runtime.h>
 #include <stdio.h>
 

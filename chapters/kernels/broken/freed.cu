@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): a kernel gets a pointer to freed memory.
+// Broken on purpose (lesson 32): a kernel gets a pointer to freed memory.
 #include <cuda_runtime.h>
 
 enum { N = 256 };

@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): the host reads managed memory that a kernel may still be writing.
+// Broken on purpose (lesson 32): the host reads managed memory that a kernel may still be writing.
 #include <cuda_runtime.h>
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
-// Broken on purpose (lesson 29): a barrier is missing between a write and a read.
+// Broken on purpose (lesson 32): a barrier is missing between a write and a read.
 #include <cuda_runtime.h>
 #include <stdio.h>
 
 enum { THREADS = 256 };
 
 // [kernel]
-__global__ void neighbours(int *out, const int *in) {
+__global__ void neighbors(int *out, const int *in) {
   __shared__ int chunk[THREADS];
   int t = threadIdx.x;
   chunk[t] = in[t];
@@ -20,7 +20,7 @@ int main(void) {
   cudaMalloc((void **)&x, sizeof in);
   cudaMalloc((void **)&y, sizeof in);
   cudaMemcpy(x, in, sizeof in, cudaMemcpyHostToDevice);
-  neighbours<<<1, THREADS>>>(y, x);
+  neighbors<<<1, THREADS>>>(y, x);
   cudaMemcpy(got, y, sizeof got, cudaMemcpyDeviceToHost);
   for (int i = 0; i < THREADS; i++)
     wrong += got[i] != in[i] + (i > 0 ? in[i - 1] : 0);

@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): the copy does not wait for the stream that the kernel is on.
+// Broken on purpose (lesson 32): the copy does not wait for the stream that the kernel is on.
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <string.h>

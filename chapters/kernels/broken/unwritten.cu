@@ -1,4 +1,4 @@
-// Broken on purpose (lesson 29): counters in shared memory that are not set to 0.
+// Broken on purpose (lesson 32): counters in shared memory that are not set to 0.
 #include <cuda_runtime.h>
 
 enum { N = 1024, BINS = 16, THREADS = 256 };

@@ -17,7 +17,7 @@ typedef struct InspectOptions {
   const char *json, *html;         // where to write the report
   const char *with[INSPECT_FILES]; // further sources of the program
   int with_count;
-  const char *gpu;   // the modelled GPU (FERRY_SIM_GPU); NULL: as the environment says
+  const char *gpu;   // the modeled GPU (FERRY_SIM_GPU); NULL: as the environment says
   bool quiet;        // drop the program's output
   bool table;        // one row per kernel
   bool once;         // one run, with threads in ascending order

@@ -37,10 +37,10 @@ typedef struct InspectMix {
 } InspectMix;
 
 enum { INSPECT_LIMITS = 6 }; // in the order of model_limit_name
-// Modelled, not measured: of all launches together; resident (blocks per SM) and share (of the GPU's capacity) on
+// Modeled, not measured: of all launches together; resident (blocks per SM) and share (of the GPU's capacity) on
 // average.
 typedef struct InspectTime {
-  double launches, seconds, least, resident, share; // launches 0: no GPU was modelled
+  double launches, seconds, least, resident, share; // launches 0: no GPU was modeled
   double filled;                                    // share of the stored sectors' bytes that are written
   // in a scored test, maximum over launches: events in all blocks over those extrapolated from the instrumented ones
   double uneven;
@@ -84,7 +84,7 @@ typedef struct Inspection {
   InspectFinding *findings;
   int finding_count;
   int runs;
-  const char *gpu; // the modelled one; NULL: none
+  const char *gpu; // the modeled one; NULL: none
 } Inspection;
 
 // Adds the record of one run of the program. A run in descending order adds only findings: its counts are the same.

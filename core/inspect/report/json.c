@@ -56,7 +56,7 @@ static void text_kernel(Text *t, const InspectKernel *k) {
     text_add(t, ", \"fma\": %.0f, \"fp32\": %.0f, \"fp64\": %.0f, \"integer\": %.0f, \"special\": %.0f", k->mix.fma,
              k->mix.fp32, k->mix.fp64, k->mix.integer, k->mix.special);
   if (k->time.launches > 0)
-    text_add(t, ", \"modelled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
+    text_add(t, ", \"modeled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
   if (k->registers)
     text_add(t, ", \"registers\": %d, \"occupancy\": %.4g}\n", k->registers, inspect_occupancy(k, k->registers));
   else

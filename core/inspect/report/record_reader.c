@@ -48,9 +48,9 @@ static const InspectKind kinds[] = {
      "No thread changes the value that the loop reads. Is it volatile or atomic, and does the other thread reach its "
      "write?",
      false},
-    {"uninitialised-shared", "read of uninitialized shared memory",
+    {"uninitialized-shared", "read of uninitialized shared memory",
      "Write the element first. If another thread writes it, put a __syncthreads() between write and read.", false},
-    {"uninitialised-global", "read of uninitialized device memory",
+    {"uninitialized-global", "read of uninitialized device memory",
      "Initialize it first, with cudaMemset, a copy or a kernel.", false},
     {"leak", "memory leak", "Free the memory (cudaFree, cudaFreeHost) when it is no longer needed.", false},
     {"barrier", "redundant barrier",

@@ -55,14 +55,14 @@ static const char *short_limit(const char *limit) {
   return limit;
 }
 
-static void print_row(const InspectKernel *k, bool modelled) {
+static void print_row(const InspectKernel *k, bool modeled) {
   const Totals t = totals(k);
   printf("%-20s %4llu", k->name, (unsigned long long)k->launches);
   for (int space = 0; space < SPACES; space++)
     for (int kind = LOAD; kind <= STORE; kind++)
       print_ratio(5, &t.access[space][kind]);
   printf(" %5.0f%% %8.3f", 100 * t.lanes, t.bytes / 1e6 / (double)(k->launches ? k->launches : 1));
-  if (modelled && k->time.seconds > 0)
+  if (modeled && k->time.seconds > 0)
     printf(" %9.1f %s", 1e6 * k->time.seconds / (double)k->launches, short_limit(inspect_limit(&k->time)));
   printf("\n");
 }
@@ -74,25 +74,25 @@ static bool is_shown(const InspectKernel *k, const char *only) {
 }
 
 static void print_label(const char *gpu) {
-  printf("times are modelled, from counts and the ");
+  printf("times are modeled, from counts and the ");
   for (const char *c = gpu ? gpu : "GPU"; *c; c++)
     putchar(toupper((unsigned char)*c));
   printf("'s data sheet, not measured\n");
 }
 
 void inspect_print_table(const Inspection *i, const char *only) {
-  bool modelled = false;
+  bool modeled = false;
   for (int k = 0; k < i->kernel_count; k++)
-    modelled |= i->kernels[k].time.seconds > 0;
+    modeled |= i->kernels[k].time.seconds > 0;
   if (inspection_errors(i))
     inspect_print_findings(i);
-  if (modelled)
+  if (modeled)
     print_label(i->gpu);
   printf("%-20s %4s %11s %11s %6s %8s%s\n", "", "", "sectors", "wavefronts", "active", "MB a",
-         modelled ? "     us a" : "");
+         modeled ? "     us a" : "");
   printf("%-20s %4s %5s %5s %5s %5s %6s %8s%s\n", "kernel", "runs", "load", "store", "load", "store", "lanes", "launch",
-         modelled ? "    launch limit" : "");
+         modeled ? "    launch limit" : "");
   for (int k = 0; k < i->kernel_count; k++)
     if (is_shown(&i->kernels[k], only))
-      print_row(&i->kernels[k], modelled);
+      print_row(&i->kernels[k], modeled);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The modelled time of a kernel, and what limits it: modelled, not measured.
+// The modeled time of a kernel, and what limits it: modeled, not measured.
 #include "inspect/report/inspection.h"
 #include "model/gpu.h"
 #include "model/kernel.h"
@@ -32,7 +32,7 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
         k->mix.fp32, k->mix.fma, k->mix.fp64, k->mix.integer, k->mix.special);
   if (!gpu || t->launches == 0)
     return;
-  inspect_wrapped(2, "%s: %.4g us a launch, modelled, not measured (docs/model.md)", gpu->name,
+  inspect_wrapped(2, "%s: %.4g us a launch, modeled, not measured (docs/model.md)", gpu->name,
                   1e6 * t->seconds / t->launches);
   print_why(t);
   inspect_wrapped(2, "%.0f resident blocks per SM, registers not counted; %.3g %% of the GPU occupied", t->resident,
@@ -41,6 +41,6 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
     inspect_wrapped(
         2,
         "Its stores fill %.0f %% of the sectors they touch. What that costs differs between GPUs by more than "
-        "the model knows: on an H100 such a kernel took 1.9 times what is modelled.",
+        "the model knows: on an H100 such a kernel took 1.9 times what is modeled.",
         100 * t->filled);
 }

@@ -21,8 +21,8 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "divergent",
                                             "lanes",
                                             "livelock",
-                                            "uninitialised-shared",
-                                            "uninitialised-global",
+                                            "uninitialized-shared",
+                                            "uninitialized-global",
                                             "bounds-global",
                                             "bounds-array",
                                             "bounds-dynamic",
@@ -58,7 +58,7 @@ static void write_mix(FILE *out, const struct kernel *k, size_t number) {
     fprintf(out, "mix\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, fma, fp32, fp64, integer, special);
 }
 
-static void write_time(FILE *out, const struct modelled *m, size_t number) {
+static void write_time(FILE *out, const struct modeled *m, size_t number) {
   fprintf(out, "time\t%zu\t%g\t%g\t%g\t%g\t%g\t%g", number, m->launches, m->seconds, m->least,
           m->resident / m->launches, m->share / m->launches,
           m->stored_sectors ? m->stored_bytes / (32 * m->stored_sectors) : 1);
@@ -91,8 +91,8 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
             (unsigned long)s->units, (unsigned long)s->ideal, (unsigned long)s->same, (unsigned long)s->same_max);
   }
   write_mix(out, k, number);
-  if (k->modelled)
-    write_time(out, k->modelled, number);
+  if (k->modeled)
+    write_time(out, k->modeled, number);
   for (const struct barrier *b = k->barriers; b; b = b->next) {
     fprintf(out, "barrier\t%zu", number);
     write_text(out, "\t", b->file);

@@ -82,7 +82,7 @@ static unsigned distinct_bytes(const uint64_t *distinct, unsigned count, unsigne
   return sum;
 }
 
-// Further counts for a modelled GPU: of `count` ranges of `bytes` bytes each, of which `wanted` bytes are distinct.
+// Further counts for a modeled GPU: of `count` ranges of `bytes` bytes each, of which `wanted` bytes are distinct.
 static void count_for_model(struct site *site, const uint64_t *ranges, unsigned count, unsigned bytes,
                             unsigned wanted) {
   uint64_t last = (uint64_t)-1;
@@ -339,6 +339,6 @@ void coalescing_count(struct site *site, const uint64_t *addresses, unsigned lan
   }
   if (!count_simple(site, addresses, lanes, bytes) && !count_span(site, addresses, lanes, bytes))
     count_any(site, addresses, lanes, bytes);
-  if (lanes == WARP && (site->shared || !counts_wanted)) // a modelled GPU needs each request's sectors
+  if (lanes == WARP && (site->shared || !counts_wanted)) // a modeled GPU needs each request's sectors
     remember(site, addresses, site->units - units, site->ideal - ideal);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The counts of a launch, from which a modelled GPU computes a time (FERRY_SIM_GPU, core/model).
+// The counts of a launch, from which a modeled GPU computes a time (FERRY_SIM_GPU, core/model).
 //
 // Sectors, wavefronts and barriers are counted. Caches are not simulated: each sector misses the L1 cache once per
 // block, and the L2 cache once per launch. Instructions are counted per basic block (mix.c); where the mix is
@@ -239,9 +239,9 @@ static void scale(struct model_counts *c, double factor) {
 
 static void add_time(struct kernel *k, const struct model_counts *c, const struct model_time *t, double uneven) {
   const struct model_gpu *gpu = model_gpu_named(getenv("FERRY_SIM_GPU"));
-  if (k->modelled == NULL)
-    k->modelled = inspect_allocate(sizeof *k->modelled);
-  struct modelled *m = k->modelled;
+  if (k->modeled == NULL)
+    k->modeled = inspect_allocate(sizeof *k->modeled);
+  struct modeled *m = k->modeled;
   m->seconds += t->seconds;
   for (int i = 0; i < MODEL_LIMITS; i++)
     m->term[i] += t->term[i];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The counts of a launch, for a modelled GPU (counts.c).
+// The counts of a launch, for a modeled GPU (counts.c).
 #ifndef INSPECT_COUNTS_H
 #define INSPECT_COUNTS_H
 
 #include "inspect/inspect.h"
 
-// Without a modelled GPU `counts_wanted` is false, and these do nothing. counts_touched: one request touched the
+// Without a modeled GPU `counts_wanted` is false, and these do nothing. counts_touched: one request touched the
 // sectors from `first` to `last`.
 void counts_begin_launch(struct launch *launch);
 void counts_end_launch(struct launch *launch);
 void counts_begin_block(struct launch *launch);
 void counts_end_block(void);
-struct modelled { // of all launches together
+struct modeled { // of all launches together
   double seconds, term[6], least, resident, share, launches;
   double stored_sectors, stored_bytes;
   // maximum over launches: events in all blocks, divided by the number extrapolated from the instrumented ones

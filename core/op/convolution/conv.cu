@@ -11,7 +11,7 @@ enum { COLUMNS_BYTES = 128 << 20 };
 // ---- columns -------------------------------------------------------------------------------------------------------------
 
 // columns (n, c, kh, kw, oh, ow) from images (n, c, h, w). A thread writes all taps of one output position of one channel,
-// so that neighbouring threads read and write neighbouring elements. I is the type of indices.
+// so that neighboring threads read and write neighboring elements. I is the type of indices.
 template <class T, class I> __global__ void im2col(T *columns, const T *images, FyConvShape s, int64_t n) {
   const I area = (I)(s.oh * s.ow), ow = (I)s.ow;
   FY_GRID_STRIDE(index, n) {

@@ -130,7 +130,7 @@ __global__ void implicit_conv(FyConvShape s, T *c, const T *a, const T *b, const
       sum[i][j] = 0;
   for (int64_t begin = 0; begin < k; begin += CONV_STEP) {
     for (int e = threadIdx.x; e < CONV_STEP * CONV_TILE; e += THREADS) {
-      // Neighbouring threads read neighbouring elements: along k of a, along n of b.
+      // Neighboring threads read neighboring elements: along k of a, along n of b.
       const int64_t a_row = row + e / CONV_STEP, a_k = begin + e % CONV_STEP;
       const int64_t b_column = column + e % CONV_TILE, b_k = begin + e / CONV_TILE;
       a_tile[e % CONV_STEP][e / CONV_STEP] = a_row < m && a_k < k ? Pass::a(s, a, g, a_row, a_k) : (X)0;

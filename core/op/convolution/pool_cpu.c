@@ -12,9 +12,9 @@ enum { BLOCK = 8 };
 
 // Before a loop that is to become vectors as a whole, not to be unrolled first.
 #ifdef _OPENMP
-#define VECTORISE _Pragma("omp simd")
+#define VECTORIZE _Pragma("omp simd")
 #else
-#define VECTORISE
+#define VECTORIZE
 #endif
 
 #define T float

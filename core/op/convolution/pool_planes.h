@@ -46,7 +46,7 @@ static void NAME(max_row)(const FyPoolShape *s, const T *restrict in, int64_t y,
 // The same for windows of 2x2 that tile the plane, `n` of them.
 static inline __attribute__((always_inline)) void
 NAME(max_2x2)(int64_t n, const T *restrict upper, const T *restrict lower, T *restrict out, int32_t *restrict tap) {
-  VECTORISE
+  VECTORIZE
   for (int64_t x = 0; x < n; x++) {
     T a = upper[2 * x], b = upper[2 * x + 1], c = lower[2 * x], d = lower[2 * x + 1];
     bool right = (b > a) | (b != b);
@@ -91,7 +91,7 @@ static void NAME(max_plane)(const FyPoolShape *s, const T *in, T *out, int32_t *
 // 2n pixels from the gradients of n windows: those whose maximum came from the tap `left`, or the one beside it.
 static inline __attribute__((always_inline)) void
 NAME(spread_2x2)(int64_t n, const T *restrict grad, const uint8_t *restrict tap, int left, T *restrict row) {
-  VECTORISE
+  VECTORIZE
   for (int64_t x = 0; x < n; x++) {
     T g = grad[x];
     int from = tap[x];

@@ -51,7 +51,7 @@ TYPES(CONVERT, f32, float)
 TYPES(CONVERT, f64, double)
 
 #ifdef __F16C__
-// The compiler does not vectorise the two conversions that mixed precision lives on.
+// The compiler does not vectorize the two conversions that mixed precision lives on.
 static void convert_f16_from_f32(char *const *data, const int64_t *stride, int64_t n, const void *context) {
   int64_t i = 0;
   if (stride[0] == 1 && stride[1] == 1)

@@ -19,7 +19,7 @@ static void check_requires_grad(bool requires_grad, FyDType dtype) {
            "Only Tensors of floating point and complex dtype can require gradients");
 }
 
-// An uninitialised tensor by the options; gradients are asked for when it is filled (made).
+// An uninitialized tensor by the options; gradients are asked for when it is filled (made).
 static FyTensor *blank(const FyFactory *o, FyDType default_dtype) {
   const FyDType dtype = o->dtype ? o->dtype : default_dtype;
   fy_check(dtype > FY_DEFAULT_DTYPE && dtype < FY_DTYPE_COUNT, FY_TYPE_ERROR, "there is no dtype %d", (int)dtype);

@@ -43,7 +43,7 @@ typedef struct FyFactory {
 #define fy_ints(...) ((int[]){__VA_ARGS__})
 FY_API FyTensor *fy_tensor_with(const void *data, FyDType data_dtype, FyFactory options);
 
-// torch.empty: uninitialised (on a simulated device: NaN).
+// torch.empty: uninitialized (on a simulated device: NaN).
 #define fy_empty(...) fy_empty_with((FyFactory){FY_SIZE_AND_OPTIONS(__VA_ARGS__)})
 FY_API FyTensor *fy_empty_with(FyFactory options);
 

@@ -20,7 +20,7 @@
       .id = FY_OP_ID_##OP,                                                                                             \
   };
 
-// The kernel: float32 loops vectorise, float64 ones call libm.
+// The kernel: float32 loops vectorize, float64 ones call libm.
 #define FUNCTION_KERNEL(OP)                                                                                            \
   FY_MATH_FLOATS(FY_UNARY_LOOPS_, OP)                                                                                  \
   FY_BFLOAT16_UNARY(OP)                                                                                                \

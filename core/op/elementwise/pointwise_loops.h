@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Inner loops (FyLoop) of pointwise ops, one per dtype. Where every stride is 1, or one operand is a single value, the
-// compiler vectorises. `omp simd` states what the dispatcher guarantees: an output is an input itself or apart from it.
+// compiler vectorizes. `omp simd` states what the dispatcher guarantees: an output is an input itself or apart from it.
 #ifndef FERRY_OP_POINTWISE_LOOPS_H
 #define FERRY_OP_POINTWISE_LOOPS_H
 

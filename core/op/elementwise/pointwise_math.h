@@ -2,7 +2,7 @@
 // The formulas of the pointwise operations, for C and for CUDA.
 //
 // Names end in their type: f32, f64, i64, i32, u8, b8. The float32 functions are without branches and spell out each fused
-// multiply-add: compilers vectorise them, and the CPU and a GPU get the same bits. The float64 ones are libm's.
+// multiply-add: compilers vectorize them, and the CPU and a GPU get the same bits. The float64 ones are libm's.
 // Polynomials interpolate at Chebyshev nodes; errors are within 2 units in the last place unless said otherwise.
 #ifndef FERRY_OP_POINTWISE_MATH_H
 #define FERRY_OP_POINTWISE_MATH_H

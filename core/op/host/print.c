@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // print(tensor), character for character as PyTorch does it (its _tensor_str.py has the rules).
 //
-// One width is found for all elements; more than 1000 elements are summarised to three at each edge; lines hold 80
+// One width is found for all elements; more than 1000 elements are summarized to three at each edge; lines hold 80
 // characters; device, dtype, grad_fn follow as suffixes.
 #include "base/text.h"
 #include "graph/history.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Walking several arrays of different strides together: what pointwise kernels of both devices stand on.
 //
-// An FyIter holds operands broadcast to one shape. Finishing it drops dimensions of size 1 and merges neighbours that are
+// An FyIter holds operands broadcast to one shape. Finishing it drops dimensions of size 1 and merges neighbors that are
 // contiguous in every operand, so that most calls become one loop:
 //
 //   FyIter iter;
@@ -123,7 +123,7 @@ static inline bool fy_iter_is_flat(const FyIter *iter) {
 // A run of n elements: operand k's are at data[k], stride[k] elements apart.
 typedef void FyLoop(char *const *data, const int64_t *stride, int64_t n, const void *context);
 
-// Iterations below which work stays on one thread: for arithmetic at memory speed, vectorised functions, libm's functions.
+// Iterations below which work stays on one thread: for arithmetic at memory speed, vectorized functions, libm's functions.
 enum { FY_GRAIN_CHEAP = 32768, FY_GRAIN_FUNCTION = 8192, FY_GRAIN_LIBM = 2048 };
 
 // Calls `loop` on runs that cover all elements, on several threads when there are more than `grain`.

@@ -2,7 +2,7 @@
 // cross_entropy and mse_loss on CUDA. A target that is no class stops the kernel: a device-side assert, as in PyTorch.
 #include "op/loss/loss.h"
 #include "op/reduction/reduce_cuda.cuh"
-#include "op/normalisation/softmax_cuda.cuh"
+#include "op/normalization/softmax_cuda.cuh"
 
 // ---- cross_entropy: maximum and sum of each row, its loss, then the sum of the losses --------------------------------------
 

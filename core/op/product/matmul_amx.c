@@ -98,7 +98,7 @@ static void pack_panels(const Job *job, int64_t batch, bool of_b, int64_t first,
                         int64_t steps, uint16_t *packed, int64_t panel) {
   const FyMatmulPlan *p = job->p;
   const FyMatrix *matrix = of_b ? &p->b : &p->a;
-  const bool along_k = of_b == matrix->trans; // elements side by side are those of neighbouring k
+  const bool along_k = of_b == matrix->trans; // elements side by side are those of neighboring k
   const int64_t stride_i = along_k ? matrix->ld : 1, stride_k = along_k ? 1 : matrix->ld;
   const int64_t whole = (of_b ? p->n : p->m) / TILE - first; // panels, from the first one on, that are no edge
   int64_t a, b;

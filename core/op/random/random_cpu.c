@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random ops on the CPU. Philox blocks are made BATCH at a time, word by word in arrays, so that everything vectorises.
+// Random ops on the CPU. Philox blocks are made BATCH at a time, word by word in arrays, so that everything vectorizes.
 #include "op/random/random_cpu.h"
 
 #include "base/threads.h"

@@ -4,7 +4,7 @@
 #include "op/reduction/reduce.h"
 
 enum {
-  LANES = 64,       // so many that compilers keep their loop, and vectorise it
+  LANES = 64,       // so many that compilers keep their loop, and vectorize it
   BLOCK = 4096,     // elements of a row looked at before the best block is updated
   TILE = 512,       // columns side by side
   CHUNK = 65536,    // elements of a long row that are worth a task

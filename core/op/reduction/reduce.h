@@ -21,7 +21,7 @@ typedef struct FyReduceDim {
   int64_t size, stride; // in elements
 } FyReduceDim;
 
-// A strided input split into kept dimensions, in the order of the output, and reduced ones. Neighbours that can be walked
+// A strided input split into kept dimensions, in the order of the output, and reduced ones. Neighbors that can be walked
 // as one are merged; an input that is reduced as a whole has no kept dimension left.
 typedef struct FyReducePlan {
   int n_kept, n_reduced;
@@ -63,7 +63,7 @@ static inline FyReducePlan fy_reduce_plan(const FyArray *a, uint32_t dims) {
   return plan;
 }
 
-// Neighbouring outputs are neighbours in memory, and the terms of one output are not: sum rows onto rows.
+// Neighboring outputs are neighbors in memory, and the terms of one output are not: sum rows onto rows.
 static inline bool fy_reduce_by_columns(const FyReducePlan *plan) {
   if (!plan->n_kept || !plan->n_reduced)
     return plan->n_kept > 0;

@@ -206,7 +206,7 @@ static void add_columns(const Job *job, Sum *sum, const char *x, int64_t n, int6
   terms->columns(sum, x, n, job->inner.stride, rows, row_stride);
 }
 
-// Adds the terms [begin, end) of `n` neighbouring outputs, the first of which starts at x.
+// Adds the terms [begin, end) of `n` neighboring outputs, the first of which starts at x.
 static void accumulate(const Job *job, Sum *sum, const char *x, int64_t n, int64_t begin, int64_t end) {
   const FyReducePlan *plan = &job->plan;
   int outer = plan->n_reduced - 1;

@@ -60,7 +60,7 @@ FY_DEFINE_SUM_(fy_dot_double, double, FyDoubles, FY_TERM_PRODUCT_)
 FY_DEFINE_SUM_(fy_squared_distance_float, float, FyFloats, FY_TERM_SQUARE_)
 FY_DEFINE_SUM_(fy_squared_distance_double, double, FyDoubles, FY_TERM_SQUARE_)
 
-// The largest of x[0..n), n > 0. A NaN may or may not win. So many lanes that compilers keep their loop, and vectorise it.
+// The largest of x[0..n), n > 0. A NaN may or may not win. So many lanes that compilers keep their loop, and vectorize it.
 enum { FY_MAX_LANES = 64 };
 #define FY_DEFINE_MAX_(T)                                                                                              \
   static inline T fy_max_##T(const T *x, int64_t n) {                                                                  \

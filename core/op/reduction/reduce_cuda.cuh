@@ -42,7 +42,7 @@ __device__ __forceinline__ typename Op::Acc fy_reduce_terms(Op op, const Source 
 }
 
 // [reduce_rows]
-// A group of `lanes` neighbouring threads (a power of two up to a warp) per output and chunk: for terms that lie together.
+// A group of `lanes` neighboring threads (a power of two up to a warp) per output and chunk: for terms that lie together.
 template <class Op, class Source, class Sink>
 __global__ void fy_reduce_rows(Op op, Source source, Sink sink, int64_t outputs, int64_t terms, int64_t chunks,
                                int64_t chunk, int lanes) {
@@ -103,7 +103,7 @@ static inline int fy_reduce_lanes(int64_t terms) {
   return lanes;
 }
 
-// Reduces `terms` terms into each of `outputs` outputs. `columns`: neighbouring outputs are neighbours in memory.
+// Reduces `terms` terms into each of `outputs` outputs. `columns`: neighboring outputs are neighbors in memory.
 template <class Op, class Source, class Sink>
 static int fy_reduce(FyLaunch *l, Op op, Source source, Sink sink, int64_t outputs, int64_t terms, bool columns) {
   typedef typename Op::Acc Acc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The simulator's one plugin interface. An observer (the inspector, the modelled clock, vector clocks, traces, counts)
+// The simulator's one plugin interface. An observer (the inspector, the modeled clock, vector clocks, traces, counts)
 // fills in a struct sim_plugin and registers it. The simulator calls SIM_NOTIFY at each event, which costs a load and
 // a branch without a plugin. (The model is Oclgrind's class Plugin.)
 //

@@ -39,13 +39,13 @@ struct sim_state {
   struct sim_ranges pinned;
   pthread_mutex_t lock; // of nodes, streams, heaps and ranges; held briefly, never while an operation runs
   struct sim_counters counters;
-  bool forked; // this process is a child of the one that initialised the simulator
+  bool forked; // this process is a child of the one that initialized the simulator
 };
 
 extern struct sim_state sim __asm__("sim_state");
 extern __thread int sim_current_device;
 
-// Every API function begins here: initialises at the first call. Fails in a forked child, as CUDA does.
+// Every API function begins here: initializes at the first call. Fails in a forked child, as CUDA does.
 cudaError_t sim_enter(void);
 
 // Remembers a failure for cudaGetLastError, and returns it.

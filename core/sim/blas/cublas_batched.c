@@ -204,7 +204,7 @@ struct lu_work {
 };
 
 // One n x n matrix at a; pivots may be NULL: then rows stay where they are. 0, or which diagonal element of U is 0.
-#define FACTORISE(name, T, absolute)                                                                                   \
+#define FACTORIZE(name, T, absolute)                                                                                   \
   static int name(T *a, int n, int leading, int *pivots) {                                                             \
     int singular = 0;                                                                                                  \
     for (int k = 0; k < n; k++) {                                                                                      \
@@ -234,8 +234,8 @@ struct lu_work {
     }                                                                                                                  \
     return singular;                                                                                                   \
   }
-FACTORISE(factorise_float, float, fabsf)
-FACTORISE(factorise_double, double, fabs)
+FACTORIZE(factorize_float, float, fabsf)
+FACTORIZE(factorize_double, double, fabs)
 
 static cudaError_t run_lu(struct sim_work *base) {
   const struct lu_work *w = (const struct lu_work *)base;
@@ -247,8 +247,8 @@ static cudaError_t run_lu(struct sim_work *base) {
     const struct sim_matrix a = {w->a[i], w->in_double ? CUDA_R_64F : CUDA_R_32F, w->leading, 0};
     int *pivots = w->pivots ? w->pivots + (size_t)i * (size_t)w->n : NULL;
     sim_cublas_reads(&a, w->n, w->n, 1);
-    w->info[i] = w->in_double ? factorise_double(w->a[i], w->n, w->leading, pivots)
-                              : factorise_float(w->a[i], w->n, w->leading, pivots);
+    w->info[i] = w->in_double ? factorize_double(w->a[i], w->n, w->leading, pivots)
+                              : factorize_float(w->a[i], w->n, w->leading, pivots);
     sim_cublas_wrote(&a, w->n, w->n, 1);
   }
   sim_cublas_wrote(&info, 1, w->count, 1);
@@ -256,7 +256,7 @@ static cudaError_t run_lu(struct sim_work *base) {
   return cudaSuccess;
 }
 
-static cublasStatus_t factorise(const char *function, cublasHandle_t handle, struct lu_work lu) {
+static cublasStatus_t factorize(const char *function, cublasHandle_t handle, struct lu_work lu) {
   struct CUstream_st *stream;
   const cublasStatus_t status = sim_cublas_stream(handle, &stream);
   if (status != CUBLAS_STATUS_SUCCESS)
@@ -282,14 +282,14 @@ static cublasStatus_t factorise(const char *function, cublasHandle_t handle, str
 cublasStatus_t cublasSgetrfBatched(cublasHandle_t handle, int n, float *const *A, int lda, int *pivots, int *info,
                                    int count) {
   SIM_CALLED();
-  return factorise(
+  return factorize(
       "cublasSgetrfBatched", handle,
       (struct lu_work){.n = n, .leading = lda, .count = count, .a = (void *const *)A, .pivots = pivots, .info = info});
 }
 cublasStatus_t cublasDgetrfBatched(cublasHandle_t handle, int n, double *const *A, int lda, int *pivots, int *info,
                                    int count) {
   SIM_CALLED();
-  return factorise("cublasDgetrfBatched", handle,
+  return factorize("cublasDgetrfBatched", handle,
                    (struct lu_work){.in_double = true,
                                     .n = n,
                                     .leading = lda,

@@ -11,7 +11,7 @@
   "-Wno-unknown-pragmas "                                                                                              \
   "-Werror=return-type -fsanitize=alignment -ftls-model=local-exec"
 
-// What makes g++ call the inspector (core/inspect/runtime/callbacks.c) at each access and basic block: before the loops are optimised, so that
+// What makes g++ call the inspector (core/inspect/runtime/callbacks.c) at each access and basic block: before the loops are optimized, so that
 // -O2 leaves what nvcc would leave; nothing may be merged afterwards: no vectors, no struct taken apart. Nor may a path be doubled:
 // what stands behind a branch is one instruction for the whole warp, not one for each side (and blocks are put into order without
 // copying any). A struct that is passed to a function is read by an instruction without a line, which has that of the one before: so
@@ -24,7 +24,7 @@
   "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -freorder-blocks-algorithm=simple -fno-schedule-insns2 "     \
   "-fno-ipa-icf -fno-section-anchors -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
 
-// By which g++ vectorises the loop over a block's threads where kernels run as fast as they can, and puts no loop across lines of the
+// By which g++ vectorizes the loop over a block's threads where kernels run as fast as they can, and puts no loop across lines of the
 // cache: without the latter a tiled product took 6.3 or 10 ms, as chance had it. make's own are VECTORIZE.
 #define VECTORIZING_FLAGS "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops -falign-loops=32"
 

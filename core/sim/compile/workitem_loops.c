@@ -320,7 +320,7 @@ static int small_count(const struct kernel *k, const struct statement *s) {
 }
 
 // The words of a statement; a return goes on with the next thread. The few steps of a loop of each thread are written out by the
-// compiler, so that the loop over the threads is the inner one: neighbours read neighbours.
+// compiler, so that the loop over the threads is the inner one: neighbors read neighbors.
 void write_statement(const struct writer *w, const struct statement *s) {
   const struct tokens *t = w->k->t;
   const int steps = small_count(w->k, s);

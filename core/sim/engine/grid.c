@@ -23,7 +23,7 @@ struct grid_run {
   atomic_uint next, finished;
   atomic_int error; /* of the first block that failed */
   pthread_mutex_t lock;
-  pthread_cond_t all_finished;      // signalled under `lock` by the worker whose block is the last to finish
+  pthread_cond_t all_finished;      // signaled under `lock` by the worker whose block is the last to finish
   unsigned int blocks, step, shift; // step and shift: of a random order
   void *inspection;                 // an inspector's
   const struct cudasim_launch_request *request;

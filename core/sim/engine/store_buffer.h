@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // FERRY_SIM_STORE_BUFFER: store buffering, as in a weak memory model. A thread's writes stay in a buffer until it
 // orders them, so that a program that does not order them has a wrong result in every run. (The litmus test of that
-// name: "store buffering", SB, in J. Alglave et al., "GPU concurrency: weak behaviours and programming assumptions",
+// name: "store buffering", SB, in J. Alglave et al., "GPU concurrency: weak behaviors and programming assumptions",
 // 2015.)
 //
 // Shared memory: the other threads of the block see a thread's writes after the next barrier, or after the thread has

@@ -451,7 +451,7 @@ public:
   }
 };
 
-// ---- neighbours ----
+// ---- neighbors ----
 
 template <class T, int X, int Y = 1, int Z = 1>
 class BlockAdjacentDifference : public cudasim_detail::of_block<cudasim_detail::room<T, X * Y * Z>, X, Y, Z> {

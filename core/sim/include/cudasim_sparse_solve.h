@@ -14,10 +14,10 @@ typedef enum { CUSPARSE_SPSV_UPDATE_GENERAL = 0, CUSPARSE_SPSV_UPDATE_DIAGONAL =
 
 // Nothing is kept of an analysis: solving looks at the matrix as it is then.
 struct cusparseSpSVDescr {
-  bool analysed;
+  bool analyzed;
 };
 struct cusparseSpSMDescr {
-  bool analysed;
+  bool analyzed;
 };
 typedef cusparseSpSVDescr *cusparseSpSVDescr_t;
 typedef cusparseSpSMDescr *cusparseSpSMDescr_t;
@@ -100,7 +100,7 @@ static inline cusparseStatus_t cusparseSpSV_analysis(cusparseHandle_t, cusparseO
                                                      cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t,
                                                      cusparseDnVecDescr_t, cudaDataType, cusparseSpSVAlg_t,
                                                      cusparseSpSVDescr_t descr, void *) {
-  descr->analysed = true;
+  descr->analyzed = true;
   return CUSPARSE_STATUS_SUCCESS;
 }
 static inline cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cusparseOperation_t op, const void *alpha,
@@ -110,7 +110,7 @@ static inline cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cuspa
   using namespace cudasim::sparse;
   if (!is_number(A->type) || !is_number(x->type) || !is_number(y->type) || !is_number(compute))
     return CUSPARSE_STATUS_NOT_SUPPORTED;
-  if (!descr->analysed || A->rows != A->columns || x->size != A->rows || y->size != A->rows)
+  if (!descr->analyzed || A->rows != A->columns || x->size != A->rows || y->size != A->rows)
     return CUSPARSE_STATUS_INVALID_VALUE;
   const factor by(handle, alpha, compute);
   const cusparseSpMatDescr a = *A;
@@ -146,7 +146,7 @@ static inline cusparseStatus_t cusparseSpSM_analysis(cusparseHandle_t, cusparseO
                                                      const void *, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t,
                                                      cusparseDnMatDescr_t, cudaDataType, cusparseSpSMAlg_t,
                                                      cusparseSpSMDescr_t descr, void *) {
-  descr->analysed = true;
+  descr->analyzed = true;
   return CUSPARSE_STATUS_SUCCESS;
 }
 static inline cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cusparseOperation_t op_a,
@@ -158,7 +158,7 @@ static inline cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cuspa
   const bool b_transposed = op_b != CUSPARSE_OPERATION_NON_TRANSPOSE;
   if (!is_number(A->type) || !is_number(B->type) || !is_number(C->type) || !is_number(compute))
     return CUSPARSE_STATUS_NOT_SUPPORTED;
-  if (!descr->analysed || A->rows != A->columns || C->rows != A->rows ||
+  if (!descr->analyzed || A->rows != A->columns || C->rows != A->rows ||
       (b_transposed ? B->columns : B->rows) != C->rows || (b_transposed ? B->rows : B->columns) != C->columns)
     return CUSPARSE_STATUS_INVALID_VALUE;
   const factor by(handle, alpha, compute);

@@ -126,7 +126,7 @@ template <class On> __forceinline__ int find_change(const On &on, int low, int h
   return high;
 }
 
-// The threads of a row for which a condition holds that holds for neighbours: from `from` to before `to`.
+// The threads of a row for which a condition holds that holds for neighbors: from `from` to before `to`.
 template <class On> __forceinline__ void find_run(const On &on, int first, int end, int &from, int &to) {
   from = first;
   to = end;
@@ -151,7 +151,7 @@ template <class On> __forceinline__ void find_run(const On &on, int first, int e
 
 enum { WARP = 32 };
 
-// Warps of whole rows of the block, or of parts of one: their lanes are neighbours in x.
+// Warps of whole rows of the block, or of parts of one: their lanes are neighbors in x.
 static __forceinline__ bool whole_rows(void) {
   return blockDim.x % WARP == 0 || blockDim.y * blockDim.z == 1;
 }

@@ -17,7 +17,7 @@ struct texel {
   float c[4];
 };
 
-// Coordinates of one dimension: the elements before and after it, their weights; -1: outside, where the border's colour is.
+// Coordinates of one dimension: the elements before and after it, their weights; -1: outside, where the border's color is.
 struct axis {
   int first, second;
   float weight; // of the second

@@ -123,7 +123,7 @@ static void check_group(struct sim_joint *joint, const struct sim_nccl_op *op) {
 }
 
 // On played GPUs, as a ring: what each rank sends in all.
-static double modelled_seconds(const struct sim_joint *joint) {
+static double modeled_seconds(const struct sim_joint *joint) {
   const struct sim_nccl_call *call = any_call(joint);
   const int ranks = joint->clique->ranks;
   const double bytes = (double)call->count * (double)sim_nccl_bytes(call->type), others = ranks - 1.0;
@@ -143,7 +143,7 @@ static void release_joint(struct sim_joint *joint) {
   struct sim_node *node = joint->node;
   unlink_open(joint);
   if (node->task && (joint->came > 0 || joint->transfer_count > 0))
-    sim_clock_takes(node, modelled_seconds(joint));
+    sim_clock_takes(node, modeled_seconds(joint));
   sim_lock();
   sim_node_unhold(node);
   sim_worker_signal_done();

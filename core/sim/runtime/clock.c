@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The modelled clock: nodes as tasks of model/schedule.h, and the time of the host threads that queue and await them.
+// The modeled clock: nodes as tasks of model/schedule.h, and the time of the host threads that queue and await them.
 #include "sim/runtime/clock.h"
 
 #include <math.h>
@@ -42,21 +42,21 @@ double cudasim_model_seconds(void) {
 
 static char label[160];
 
-static atomic_bool labelled; // the program above has asked for the label, and shows it
+static atomic_bool labeled; // the program above has asked for the label, and shows it
 
 bool cudasim_plays_gpu(void) {
   return sim_enter() == cudaSuccess && sim.config.gpu != NULL;
 }
 
 void sim_clock_label(void) {
-  if (!atomic_exchange(&labelled, true))
+  if (!atomic_exchange(&labeled, true))
     fprintf(stderr, "cudasim: times between events are %s\n", label);
 }
 
 const char *cudasim_model_label(void) {
   if (!cudasim_plays_gpu())
     return NULL;
-  atomic_store(&labelled, true);
+  atomic_store(&labeled, true);
   return label;
 }
 
@@ -118,7 +118,7 @@ struct report {
   struct report *next;
 };
 static struct report *first_report, **last_report = &first_report;
-static long long origin; // of the modelled clock, on CLOCK_MONOTONIC
+static long long origin; // of the modeled clock, on CLOCK_MONOTONIC
 
 static void note_settled(struct model_task *task) {
   struct report *report = task->data;
@@ -176,7 +176,7 @@ void sim_clock_report_when_known(struct sim_node *node, const struct cudasim_act
 }
 
 static void node_depends(struct sim_node *node, struct sim_node *on, bool done) {
-  (void)done; // the modelled time may be later
+  (void)done; // the modeled time may be later
   pthread_mutex_lock(&clock_lock);
   model_task_after(node->task, on->task);
   pthread_mutex_unlock(&clock_lock);

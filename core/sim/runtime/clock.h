@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The modelled clock of devices that play a GPU (FERRY_SIM_GPU): when each node would begin and end there. It is a
+// The modeled clock of devices that play a GPU (FERRY_SIM_GPU): when each node would begin and end there. It is a
 // plugin of the simulator (base/plugin.h) that answers questions, too. The account itself is model/schedule.h; here
 // nodes become its tasks, and calls become time of the host.
 //
@@ -11,7 +11,7 @@
 #include "model/schedule.h"
 #include "sim/runtime/node.h"
 
-// The modelled cost of a work. Set by its `cost` function, or by the op that queues it.
+// The modeled cost of a work. Set by its `cost` function, or by the op that queues it.
 struct sim_cost {
   enum model_engine engine;
   int from, to; // devices, for copies and kernels the same
@@ -24,14 +24,14 @@ struct sim_cost {
 // Sets the time of a node that needs no engine. Before the node is submitted.
 void sim_clock_takes(struct sim_node *node, double seconds);
 
-// Has the activity reported by sim_trace_report_ran when the node's modelled times are known. Before the node is submitted.
+// Has the activity reported by sim_trace_report_ran when the node's modeled times are known. Before the node is submitted.
 struct cudasim_activity;
 void sim_clock_report_when_known(struct sim_node *node, const struct cudasim_activity *activity);
 
-// The end of a node that is done, in seconds of the modelled clock.
+// The end of a node that is done, in seconds of the modeled clock.
 double sim_clock_finish(struct sim_node *node);
 
-// Prints once that times are modelled, unless the program has asked for the label. Before a modelled time is returned.
+// Prints once that times are modeled, unless the program has asked for the label. Before a modeled time is returned.
 void sim_clock_label(void);
 
 // Whether a plugin will count such a launch (cudasim_counts_come).

@@ -21,7 +21,7 @@ static void after_fork(void) {
   sim.forked = true;
 }
 
-static void initialise(void) {
+static void initialize(void) {
   sim.config = sim_config_read();
   sim_memory_init();
   sim_fault_init();
@@ -37,7 +37,7 @@ static void initialise(void) {
 
 cudaError_t sim_enter(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, initialise);
+  pthread_once(&once, initialize);
   return sim.forked ? cudaErrorInitializationError : cudaSuccess;
 }
 

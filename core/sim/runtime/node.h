@@ -87,7 +87,7 @@ const struct sim_node *sim_node_running(void);
 // Runs the node on the calling thread: everything it waits for is done.
 void sim_node_execute(struct sim_node *node);
 
-// Serialises the threads that execute nodes in the lazy and synchronous modes; nests.
+// Serializes the threads that execute nodes in the lazy and synchronous modes; nests.
 void sim_execution_lock(void);
 void sim_execution_unlock(void);
 int sim_execution_pause(void); // all of the calling thread's locks; how many

@@ -50,7 +50,7 @@ struct sim_node *sim_streams_ready(const struct sim_node *except);
 // Waits for everything queued on a device.
 void sim_stream_drain(int device);
 
-// Fails when some stream is being captured, and spoils that capture: for calls that would synchronise.
+// Fails when some stream is being captured, and spoils that capture: for calls that would synchronize.
 cudaError_t sim_capture_forbids(void);
 
 #endif

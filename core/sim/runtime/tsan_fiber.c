@@ -16,7 +16,7 @@ void *__tsan_create_fiber(unsigned flags);
 void __tsan_switch_to_fiber(void *handle, unsigned flags);
 void __tsan_set_fiber_name(void *handle, const char *name);
 
-enum { WITH_ORDER = 0, WITHOUT_ORDER = 1 }; // whether a switch synchronises the two fibers
+enum { WITH_ORDER = 0, WITHOUT_ORDER = 1 }; // whether a switch synchronizes the two fibers
 
 struct sim_tsan_fiber {
   void *handle;

@@ -343,7 +343,7 @@ static bool images_of(const struct cudaResourceDesc *resource, struct cudasim_te
   return false;
 }
 
-// Floats come of floats and of normalised integers alone, and only they can be averaged.
+// Floats come of floats and of normalized integers alone, and only they can be averaged.
 static bool readable(const struct cudasim_texture *texture) {
   const struct cudaTextureDesc *desc = &texture->desc;
   const struct cudaChannelFormatDesc *format = &texture->levels[0].format;

@@ -201,7 +201,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   Words w = {0};
   begin_command(b, &w, true);
   words_add(&w, b->options->shared ? "-ftls-model=initial-exec" : "-ftls-model=local-exec");
-  if (nvcc_file_looks_through_casts(raw)) // costs the loops over threads that are vectorised otherwise
+  if (nvcc_file_looks_through_casts(raw)) // costs the loops over threads that are vectorized otherwise
     words_add(&w, "-fno-strict-aliasing");
   words_split(&w, "-fpreprocessed -c -o");
   words_add(&w, object);

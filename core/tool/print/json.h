@@ -8,7 +8,7 @@
 
 typedef enum JsonKind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
 
-// A value, in a list with its neighbours in the array or object that it is in.
+// A value, in a list with its neighbors in the array or object that it is in.
 typedef struct Json {
   JsonKind kind;
   char *key;  // in an object

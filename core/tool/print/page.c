@@ -37,7 +37,7 @@ static void gather_mark(Page *p, char mark) {
   gather(p, &mark, 1);
 }
 
-static bool colours(void) {
+static bool colors(void) {
   return *style(BOLD) != '\0';
 }
 
@@ -87,7 +87,7 @@ static void gather_line(Page *p, const char *text, size_t length) {
     size_t read = 0;
     if (text[i] == '`') {
       code = !code;
-      if (colours())
+      if (colors())
         gather_mark(p, code ? CODE_ON : CODE_OFF);
       else
         gather(p, "`", 1);
@@ -278,7 +278,7 @@ static void print_marks(FILE *to, const char *text) {
     case BOLD_OFF:
       fputs(style(*text == BOLD_ON ? BOLD : PLAIN), to);
       break;
-    case '\n': // pagers begin each line without colours
+    case '\n': // pagers begin each line without colors
       fprintf(to, "%s\n%s", code ? style(PLAIN) : "", code ? style(BLUE) : "");
       break;
     default:

@@ -14,7 +14,7 @@ int term_width(void);
 // column, if it has one (two blanks or more within the line), else below its beginning and `hang` more.
 void term_wrap(FILE *to, const char *text, int hang);
 
-// One paragraph: `first` (its own width in columns, without colours, is `columns`), then `text`, which goes on below its own beginning.
+// One paragraph: `first` (its own width in columns, without colors, is `columns`), then `text`, which goes on below its own beginning.
 void term_paragraph(FILE *to, const char *first, int columns, const char *text);
 
 // How many bytes of `text`, at most `limit`, fit into `room` columns and end at a blank; at least one word.

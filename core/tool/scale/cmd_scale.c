@@ -68,7 +68,7 @@ static void print_link(const char *what, const char *name, const ScaleHardware *
 }
 
 static void print_inputs(const ScaleOptions *o) {
-  printf("%smodelled%s, not measured: on paper, from these numbers\n", style(BOLD), style(PLAIN));
+  printf("%smodeled%s, not measured: on paper, from these numbers\n", style(BOLD), style(PLAIN));
   printf("gradients      %s%s%.1f MiB of %s in %d buckets\n", o->model ? o->model : "", o->model ? ": " : "",
          bytes_of(o) / (1 << 20), o->dtype, o->step.bucket_count);
   char step[160];
@@ -90,7 +90,7 @@ static const char *shade(double efficiency) {
 }
 
 static void print_matrix(const ScaleOptions *o) {
-  printf("%sefficiency, modelled%s\n  GPUs", style(BOLD), style(PLAIN));
+  printf("%sefficiency, modeled%s\n  GPUs", style(BOLD), style(PLAIN));
   for (int n = 0; n < o->network_count; n++)
     printf(" %11s", o->networks[n].name);
   printf("\n");
@@ -130,7 +130,7 @@ static void write_csv_of(const ScaleOptions *o, Text *t) {
     for (int i = 0; i < o->gpu_count; i++) {
       ScaleResult r = result_of(o, n, o->gpus[i]);
       double events = events_of(o, n, o->gpus[i]);
-      text_add(t, "modelled,%s,%d,%s,%d,%d,%s,%.9g,%.9g,%.9g,%.9g,%.6f,", o->networks[n].name, o->networks[n].adapters,
+      text_add(t, "modeled,%s,%d,%s,%d,%d,%s,%.9g,%.9g,%.9g,%.9g,%.6f,", o->networks[n].name, o->networks[n].adapters,
                o->node->name, o->per_node, o->gpus[i], scale_algorithm_name(o->algorithm), one_gpu(o), r.seconds,
                r.communication, r.exposed, r.efficiency);
       if (events > 0)
@@ -147,7 +147,7 @@ static void json_link(Text *t, const char *name, const ScaleHardware *h) {
 }
 
 static void write_json_of(const ScaleOptions *o, Text *t) {
-  text_add(t, "{\n  \"kind\": \"modelled\",\n  \"model\": ");
+  text_add(t, "{\n  \"kind\": \"modeled\",\n  \"model\": ");
   text_json(t, o->model ? o->model : "");
   text_add(
       t,
@@ -207,7 +207,7 @@ static bool write_data(const ScaleOptions *o, const char *folder) {
       text_add(&t, "\t%.6f", 100 * result_of(o, n, o->gpus[i]).efficiency);
   }
   text_add(&t, "\n");
-  snprintf(path, sizeof path, "%s/modelled.dat", folder);
+  snprintf(path, sizeof path, "%s/modeled.dat", folder);
   bool written = file_write(path, t.at, t.used);
   text_free(&t);
   text_add(&t,
@@ -230,8 +230,8 @@ static bool write_data(const ScaleOptions *o, const char *folder) {
 static bool draw(const char *data, const char *theme, const char *format, const char *out) {
   char settings[12288], folder[4096], script[4096];
   in_root(folder, sizeof folder, "plots");
-  in_root(script, sizeof script, "plots/modelled.gp");
-  snprintf(settings, sizeof settings, "theme='%s'; format='%s'; data='%s'; folder='%s'; out='%s/modelled-%s.%s'", theme,
+  in_root(script, sizeof script, "plots/modeled.gp");
+  snprintf(settings, sizeof settings, "theme='%s'; format='%s'; data='%s'; folder='%s'; out='%s/modeled-%s.%s'", theme,
            format, data, folder, out, theme, format);
   fflush(NULL);
   pid_t pid = fork();
@@ -267,12 +267,12 @@ static int plot(const ScaleOptions *o) {
   for (int i = 0; i < 4 && drawn; i++)
     drawn = draw(data, themes[i / 2], formats[i % 2], o->plot);
   for (int i = 0; i < 2; i++) {
-    snprintf(path, sizeof path, "%s/%s", data, i ? "info.gp" : "modelled.dat");
+    snprintf(path, sizeof path, "%s/%s", data, i ? "info.gp" : "modeled.dat");
     unlink(path);
   }
   rmdir(data);
   if (drawn)
-    printf("4 pictures in %s: modelled-light.png, .svg, modelled-dark.png, .svg\n", o->plot);
+    printf("4 pictures in %s: modeled-light.png, .svg, modeled-dark.png, .svg\n", o->plot);
   return drawn ? EXIT_PASS : EXIT_GRADER;
 }
 
@@ -298,7 +298,7 @@ static int list(void) {
 
 static int published(void) {
   int missed = 0, rows = 0;
-  printf("%sefficiency in %%: published, modelled, and the difference in points%s\n", style(BOLD), style(PLAIN));
+  printf("%sefficiency in %%: published, modeled, and the difference in points%s\n", style(BOLD), style(PLAIN));
   for (int source = 0; scale_published_source(source); source++) {
     printf("\n");
     print_wrapped("", scale_published_source(source));
@@ -306,17 +306,17 @@ static int published(void) {
       const ScalePublished *p = scale_published_at(i);
       if (p->source != source)
         continue;
-      double modelled = scale_published_modelled(p);
+      double modeled = scale_published_modeled(p);
       char network[40];
       snprintf(network, sizeof network, "%dx%s", p->adapters, p->network);
       printf("  %-40s %4d  %-9s %5.1f %6.1f %s%+6.1f%s\n", p->what, p->gpus, network, 100 * p->efficiency,
-             100 * modelled, style(p->missed ? RED : GREEN), 100 * (modelled - p->efficiency), style(PLAIN));
+             100 * modeled, style(p->missed ? RED : GREEN), 100 * (modeled - p->efficiency), style(PLAIN));
       if (*p->assumed)
         print_wrapped("      assumed: ", p->assumed);
       if (p->missed)
         print_wrapped("      not met: ", p->missed);
       rows++;
-      missed += fabs(modelled - p->efficiency) > 0.1;
+      missed += fabs(modeled - p->efficiency) > 0.1;
     }
   }
   printf("\n%d of %d within 10 points.\n", rows - missed, rows);

@@ -126,7 +126,7 @@ typedef struct ScalePublished {
 const ScalePublished *scale_published_at(int i); // NULL after the last
 const char *scale_published_source(int i);       // NULL after the last
 double
-scale_published_modelled(const ScalePublished *p); // the model's efficiency for it; negative where there is no memory
+scale_published_modeled(const ScalePublished *p); // the model's efficiency for it; negative where there is no memory
 
 // A step on one GPU, divided where only the whole is known: the forward pass a third, the backward pass two.
 void scale_divide(ScaleStep *step, double seconds);

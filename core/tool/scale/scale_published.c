@@ -84,7 +84,7 @@ static double efficiency_on(const ScalePublished *p, const ScaleStep *step, int 
   return scale_step(&c, SCALE_BEST, step).efficiency;
 }
 
-double scale_published_modelled(const ScalePublished *p) {
+double scale_published_modeled(const ScalePublished *p) {
   ScaleStep step;
   double parameters;
   scale_divide(&step, p->step);

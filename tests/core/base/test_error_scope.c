@@ -213,7 +213,7 @@ static void *share(void *context) {
       own[i] = probe(&m->alive);
     fy_adopt(fy_retain(m->shared));
     pthread_barrier_wait(&m->barrier); // both own it
-    pthread_barrier_wait(&m->barrier); // the other has kept its neighbour
+    pthread_barrier_wait(&m->barrier); // the other has kept its neighbor
     fy_drop(m->shared);
     for (int i = 0; i < 3; i++)
       fy_drop(own[i]);
@@ -227,14 +227,14 @@ static void test_threads_share_an_object(void **state) {
   pthread_t thread;
   pthread_barrier_init(&m.barrier, NULL, 2);
   fy_scope {
-    Probe *neighbour = NULL;
+    Probe *neighbor = NULL;
     fy_scope {
       m.shared = probe(&m.alive);
       probe(&m.alive);
-      neighbour = probe(&m.alive);
+      neighbor = probe(&m.alive);
       assert_int_equal(pthread_create(&thread, NULL, share, &m), 0);
       pthread_barrier_wait(&m.barrier);
-      fy_keep(neighbour);
+      fy_keep(neighbor);
       pthread_barrier_wait(&m.barrier);
       pthread_join(thread, NULL);
       assert_int_equal(m.alive, 3); // the other thread gave back all that it had
@@ -242,7 +242,7 @@ static void test_threads_share_an_object(void **state) {
     }
     assert_int_equal(m.alive, 2);
     fy_drop(m.shared);
-    fy_drop(neighbour);
+    fy_drop(neighbor);
     assert_int_equal(m.alive, 0);
   }
   pthread_barrier_destroy(&m.barrier);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The line of progress: on a terminal, with and without colour, and in a file.
+// The line of progress: on a terminal, with and without color, and in a file.
 // run check: FERRY_CUDA=off
 #include "../nn/check.h"
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static void on_a_terminal(void **state) {
   assert_non_null(strstr(text, "\033[K\r\n")); // the terminal makes \n of \r\n
 }
 
-static void without_colour(void **state) {
+static void without_color(void **state) {
   (void)state;
   Capture c;
   setenv("TERM", "xterm", 1);
@@ -147,7 +147,7 @@ static void nothing_to_do(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(in_a_file),          cmocka_unit_test(on_a_terminal),
-      cmocka_unit_test(without_colour),     cmocka_unit_test(on_a_narrow_terminal),
+      cmocka_unit_test(without_color),      cmocka_unit_test(on_a_narrow_terminal),
       cmocka_unit_test(on_a_dumb_terminal), cmocka_unit_test(when_it_is_due),
       cmocka_unit_test(nothing_to_do),
   };

@@ -167,26 +167,26 @@ static void cifar10_is_checked(void **state) {
 
 static void made_up_images(void **state) {
   (void)state;
-  FyDataset *grey = fy_synthetic_dataset(1000, 1, 3, NULL), *colour = fy_synthetic_dataset(10, 3, 3, fy_to_tensor());
+  FyDataset *gray = fy_synthetic_dataset(1000, 1, 3, NULL), *color = fy_synthetic_dataset(10, 3, 3, fy_to_tensor());
   char text[96];
-  assert_true(grey->synthetic);
-  assert_string_equal(fy_dataset_describe(grey, text, sizeof text), "synthetic images, not real data (1000 samples)");
-  assert_string_equal(fy_shape_string(fy_dataset_get(grey, 0).data), "torch.Size([28, 28])");
-  assert_string_equal(fy_shape_string(fy_dataset_get(colour, 0).data), "torch.Size([3, 32, 32])");
+  assert_true(gray->synthetic);
+  assert_string_equal(fy_dataset_describe(gray, text, sizeof text), "synthetic images, not real data (1000 samples)");
+  assert_string_equal(fy_shape_string(fy_dataset_get(gray, 0).data), "torch.Size([28, 28])");
+  assert_string_equal(fy_shape_string(fy_dataset_get(color, 0).data), "torch.Size([3, 32, 32])");
   int64_t counts[10] = {0};
   for (int i = 0; i < 1000; i++)
-    counts[fy_item_int64(fy_dataset_get(grey, i).target)]++;
+    counts[fy_item_int64(fy_dataset_get(gray, i).target)]++;
   for (int i = 0; i < 10; i++)
     assert_in_range(counts[i], 60, 140);
   // The same seed makes the same images; another one, others.
   FyDataset *again = fy_synthetic_dataset(1000, 1, 3, NULL), *other = fy_synthetic_dataset(1000, 1, 4, NULL);
-  assert_true(fy_equal(fy_dataset_get(grey, 77).data, fy_dataset_get(again, 77).data));
-  assert_false(fy_equal(fy_dataset_get(grey, 77).data, fy_dataset_get(other, 77).data));
+  assert_true(fy_equal(fy_dataset_get(gray, 77).data, fy_dataset_get(again, 77).data));
+  assert_false(fy_equal(fy_dataset_get(gray, 77).data, fy_dataset_get(other, 77).data));
   assert_raises_about(FY_VALUE_ERROR, "but got 2", fy_synthetic_dataset(1, 2, 0, NULL));
 }
 
 // A linear classifier learns them from a thousand, and tells others apart.
-static void made_up_images_can_be_learnt(void **state) {
+static void made_up_images_can_be_learned(void **state) {
   (void)state;
   for (int channels = 1; channels <= 3; channels += 2) {
     int64_t pixels = channels == 1 ? 28 * 28 : 3 * 32 * 32, right = 0;
@@ -222,7 +222,7 @@ int main(void) {
       cmocka_unit_test(cifar10),
       cmocka_unit_test(cifar10_is_checked),
       cmocka_unit_test(made_up_images),
-      cmocka_unit_test(made_up_images_can_be_learnt),
+      cmocka_unit_test(made_up_images_can_be_learned),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -16,9 +16,9 @@ static void to_tensor(void **state) {
   for (int i = 0; i < 6; i++)
     assert_true(((float *)fy_numpy(plain))[i] == (float)bytes[i] / 255.0f);
   // (H, W, C) = (1, 2, 3) becomes (3, 1, 2)
-  FyTensor *colour = fy_transform(fy_to_tensor(), image(bytes, fy_shape(1, 2, 3)), 0);
-  assert_string_equal(fy_shape_string(colour), "torch.Size([3, 1, 2])");
-  assert_values(colour, (double[]){0, 0.4, 0.2, 1 / 255.0, 1, 254 / 255.0}, 6, 1e-7);
+  FyTensor *color = fy_transform(fy_to_tensor(), image(bytes, fy_shape(1, 2, 3)), 0);
+  assert_string_equal(fy_shape_string(color), "torch.Size([3, 1, 2])");
+  assert_values(color, (double[]){0, 0.4, 0.2, 1 / 255.0, 1, 254 / 255.0}, 6, 1e-7);
 }
 
 static void normalize(void **state) {
@@ -29,8 +29,8 @@ static void normalize(void **state) {
   for (int i = 0; i < 6; i++)
     assert_true(((float *)fy_numpy(one))[i] == ((float)bytes[i] / 255.0f - 0.1307f) / 0.3081f);
   FyTransform *three = fy_compose(fy_to_tensor(), fy_normalize(3, fy_floats(0, 0.5f, 1), fy_floats(1, 0.5f, 2)));
-  FyTensor *colour = fy_transform(three, image(bytes, fy_shape(1, 2, 3)), 0);
-  assert_values(colour, (double[]){0, 0.4, -0.6, 2 / 255.0 - 1, 0, -1 / 510.0}, 6, 1e-6);
+  FyTensor *color = fy_transform(three, image(bytes, fy_shape(1, 2, 3)), 0);
+  assert_values(color, (double[]){0, 0.4, -0.6, 2 / 255.0 - 1, 0, -1 / 510.0}, 6, 1e-6);
   // twice
   FyTransform *twice = fy_compose(three, fy_normalize(1, fy_floats(1), fy_floats(2)));
   assert_values(fy_transform(twice, image(bytes, fy_shape(1, 2, 3)), 0),
@@ -191,15 +191,15 @@ static void images_without_pixels(void **state) {
 static void what_is_refused(void **state) {
   (void)state;
   static const uint8_t bytes[12] = {0};
-  FyTensor *grey = image(bytes, fy_shape(3, 4));
+  FyTensor *gray = image(bytes, fy_shape(3, 4));
   assert_raises(FY_VALUE_ERROR,
                 "Normalize: Input tensor should be a float tensor. Got torch.uint8: put fy_to_tensor() before it",
-                fy_transform(fy_normalize(1, fy_floats(0), fy_floats(1)), grey, 0));
+                fy_transform(fy_normalize(1, fy_floats(0), fy_floats(1)), gray, 0));
   assert_raises(
       FY_VALUE_ERROR, "Normalize: mean and std have 3 channels, but the image has 1",
-      fy_transform(fy_compose(fy_to_tensor(), fy_normalize(3, fy_floats(0, 0, 0), fy_floats(1, 1, 1))), grey, 0));
+      fy_transform(fy_compose(fy_to_tensor(), fy_normalize(3, fy_floats(0, 0, 0), fy_floats(1, 1, 1))), gray, 0));
   assert_raises(FY_VALUE_ERROR, "Required crop size (6, 6) is larger than input image size (5, 6)",
-                fy_transform(fy_random_crop(6, 1), grey, 0));
+                fy_transform(fy_random_crop(6, 1), gray, 0));
   assert_raises_about(FY_VALUE_ERROR, "leading to division by zero: channel 1",
                       fy_normalize(2, fy_floats(0, 0), fy_floats(1, 0)));
   assert_raises_about(FY_VALUE_ERROR, "expected 1 to 4 channels, but got 5",

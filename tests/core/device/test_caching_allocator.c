@@ -161,7 +161,7 @@ static void equal_fits_go_by_address(void **state) {
   give(wall2);
 }
 
-static void neighbours_merge(void **state) {
+static void neighbors_merge(void **state) {
   (void)state;
   Held parts[4];
   for (int i = 0; i < 4; i++)
@@ -385,7 +385,7 @@ int main(void) {
       TEST(a_freed_block_is_taken_again),
       TEST(the_best_fit_wins),
       TEST(equal_fits_go_by_address),
-      TEST(neighbours_merge),
+      TEST(neighbors_merge),
       TEST(large_blocks_split_above_a_mebibyte),
       TEST(pools_do_not_mix),
       TEST(empty_cache_returns_whole_segments_only),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Devices that play a GPU: times come from what ops do and the GPU's table, and are labelled.
+// Devices that play a GPU: times come from what ops do and the GPU's table, and are labeled.
 // sim only: it plays a GPU
 // run: FERRY_CUDA=sim FERRY_SIM_GPU=a100 FERRY_SIM_MODE=lazy
 // run: FERRY_CUDA=sim FERRY_SIM_GPU=a100 FERRY_SIM_MODE=threads
@@ -73,7 +73,7 @@ static void products_and_convolutions_are_tiled(void **state) {
   }
 }
 
-static void the_host_clock_is_the_modelled_one(void **state) {
+static void the_host_clock_is_the_modeled_one(void **state) {
   (void)state;
   fy_scope {
     FyTensor *a = fy_randn(fy_shape(4 << 20), .device = cuda);
@@ -88,9 +88,9 @@ static void the_host_clock_is_the_modelled_one(void **state) {
   }
 }
 
-static void modelled_times_are_labelled(void **state) {
+static void modeled_times_are_labeled(void **state) {
   (void)state;
-  static const char label[] = "modelled, not measured: computed from counts and the data sheet of NVIDIA A100";
+  static const char label[] = "modeled, not measured: computed from counts and the data sheet of NVIDIA A100";
   assert_string_equal(fy_cuda_model(), label);
   assert_string_equal(fy_cuda_get_device_name(0), "Simulated NVIDIA A100 (model)");
   const FyDeviceProperties about = fy_cuda_get_device_properties(0);
@@ -105,7 +105,7 @@ static void modelled_times_are_labelled(void **state) {
     }
     const char *table = fy_key_averages_table(fy_key_averages(profile));
     assert_non_null(strstr(table, label));
-    assert_non_null(strstr(table, " (modelled)"));
+    assert_non_null(strstr(table, " (modeled)"));
     assert_null(strstr(table, "simulated"));
     const FyKeyAverages *averages = fy_key_averages(profile);
     assert_true(fabs(averages->self_cuda_time_total * 1e-6 - model_streaming(gpu, 8e6, 4e6, 1e6).seconds) <
@@ -129,8 +129,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest played[] = {
       cmocka_unit_test(ops_take_what_their_bytes_and_operations_do),
       cmocka_unit_test(products_and_convolutions_are_tiled),
-      cmocka_unit_test(the_host_clock_is_the_modelled_one),
-      cmocka_unit_test(modelled_times_are_labelled),
+      cmocka_unit_test(the_host_clock_is_the_modeled_one),
+      cmocka_unit_test(modeled_times_are_labeled),
   };
   const struct CMUnitTest plain[] = {cmocka_unit_test(without_the_variable_times_are_measured)};
   if (argc > 1 && strcmp(argv[1], "plain") == 0)

@@ -302,7 +302,7 @@ static void without_events_a_block_waits_for_its_streams(void **state) {
   refuse_events = true;
   fy_cuda_alloc(0, MIB, &a, &block);
   fy_cuda_record_stream(block, 0, &other_stream);
-  fy_cuda_free(block); // synchronises the stream instead
+  fy_cuda_free(block); // synchronizes the stream instead
   refuse_events = false;
   assert_int_equal(fy_memory_stats(fy_cuda_device(0)).active_blocks, 0);
   fy_cuda_alloc(0, MIB, &b, &block);

@@ -195,7 +195,7 @@ static void equals_one_process(void) {
   fy_destroy_process_group();
 }
 
-// ---- its own behaviour -------------------------------------------------------------------------------------------------------
+// ---- its own behavior -------------------------------------------------------------------------------------------------------
 
 static void begins_alike(void) {
   begin();
@@ -241,7 +241,7 @@ static void gradients(void) {
     must(fy_item(fy_mean(fy_grad(weight))) == (n + 1) / 2.0); // the mean of 1 .. n
     must(fy_shares_storage(fy_grad(weight), fy_grad(bias)));  // both in one bucket
   }
-  // Without synchronisation each rank has its own; the next one averages the sums.
+  // Without synchronization each rank has its own; the next one averages the sums.
   fy_set_grad(weight, NULL);
   fy_ddp_no_sync(ddp) fy_backward(fy_sum(fy_forward(ddp, fy_full(rank + 1, fy_shape(1, 3), .device = device))));
   must(fy_item(fy_mean(fy_grad(weight))) == rank + 1);

@@ -129,11 +129,11 @@ result $? "a tab in a launch's name" "status $status: $(kernels_found) $(tail -n
 mkdir "$work/comma"
 printf '%b' '\x14\x11\x03\x20\x06\0\0\0\x20\0\0\0\x22\0\0\0\x23\0\0\0\x24\0\0\0\x28\0\0\0\x2c\0\0\0,\0\0\0,\0\0\0\0\0\0\0\0\0\0\0' >"$work/comma/LC_NUMERIC"
 inspect names --gpu t4
-times=$(grep '"type": "kernel"' "$work/json" | field modelled_us)
+times=$(grep '"type": "kernel"' "$work/json" | field modeled_us)
 LOCPATH=$work inspect names --gpu t4
 if grep -q 'with a comma: 0,5' "$work/out"; then
-  [ "$times" = "$(grep '"type": "kernel"' "$work/json" | field modelled_us)" ] && ! grep -qx '0\|-' <<<"$times"
-  result $? 'the times of a program that has a decimal comma' "$(tr '\n' ' ' <<<"$times"), with a comma: $(field modelled_us <"$work/json" | tr '\n' ' ')"
+  [ "$times" = "$(grep '"type": "kernel"' "$work/json" | field modeled_us)" ] && ! grep -qx '0\|-' <<<"$times"
+  result $? 'the times of a program that has a decimal comma' "$(tr '\n' ' ' <<<"$times"), with a comma: $(field modeled_us <"$work/json" | tr '\n' ' ')"
 else
   skip 'the times of a program that has a decimal comma' 'this C library takes no locale from LOCPATH'
 fi
@@ -218,6 +218,6 @@ for nvcc in '' --nvcc; do
   result $? "the others are instrumented${nvcc:+ (--nvcc)}" "$(grep race "$work/json")"
 done
 # Only the instrumented version calls libgcc's __popcountdi2 here: the other's flags let the compiler use an instruction for it.
-"$ferry" inspect chapters/25_scan.cu --kernel keep_by_warps --blocks 8 >"$work/out" 2>"$work/err"
+"$ferry" inspect chapters/26_scan.cu --kernel keep_by_warps --blocks 8 >"$work/out" 2>"$work/err"
 result $? 'a library function that only the instrumented version calls is linked' "$(head -n 3 "$work/err") $(grep -A 2 findings "$work/out")"
 finish

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The account of modelled times: schedules computed by hand, and random ones against a simulation that goes tick by tick.
+// The account of modeled times: schedules computed by hand, and random ones against a simulation that goes tick by tick.
 // run check: FERRY_SIM_DEVICES=2 FERRY_SIM_MODE=lazy
 #include <math.h>
 #include <setjmp.h>
@@ -340,5 +340,5 @@ int main(void) {
       cmocka_unit_test(random_schedules_agree_with_a_simulation),
       cmocka_unit_test(long_chains_are_settled),
   };
-  return cmocka_run_group_tests_name("the modelled account", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("the modeled account", tests, NULL, NULL);
 }

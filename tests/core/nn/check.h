@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cmocka, Ferry, and an assertion that a call raises; for the tests of this folder and its neighbours.
+// cmocka, Ferry, and an assertion that a call raises; for the tests of this folder and its neighbors.
 #ifndef FERRY_TEST_CHECK_H
 #define FERRY_TEST_CHECK_H
 

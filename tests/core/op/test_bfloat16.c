@@ -69,7 +69,7 @@ static void test_every_bfloat16_and_back(void **state) {
   }
 }
 
-// The nearest of the two neighbours; between both, the even one.
+// The nearest of the two neighbors; between both, the even one.
 static uint16_t nearest(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);

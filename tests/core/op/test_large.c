@@ -123,7 +123,7 @@ static FyTensor *batch_norm(FyTensor *const *in) {
   return fy_batch_norm(in[0], NULL, NULL, in[1], in[2], true, 0.1, 1e-5);
 }
 
-// Trained once, then evaluated with what it has learnt.
+// Trained once, then evaluated with what it has learned.
 static FyTensor *batch_norm_later(FyTensor *const *in) {
   FyTensor *x = in[0];
   FySize channels = fy_shape(fy_size_at(x, 1));

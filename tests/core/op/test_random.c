@@ -160,7 +160,7 @@ static void different_calls_differ(void **state) {
 // ---- moments and ranges ----------------------------------------------------------------------------------------------------
 
 typedef struct Moments {
-  double mean, variance, skewness, kurtosis, least, most, neighbours;
+  double mean, variance, skewness, kurtosis, least, most, neighbors;
 } Moments;
 
 static Moments moments_of(FyTensor *t) {
@@ -177,11 +177,11 @@ static Moments moments_of(FyTensor *t) {
     m.variance += d * d / (double)n;
     m.skewness += d * d * d / (double)n;
     m.kurtosis += d * d * d * d / (double)n;
-    m.neighbours += d * next / (double)n;
+    m.neighbors += d * next / (double)n;
   }
   m.skewness /= pow(m.variance, 1.5);
   m.kurtosis /= m.variance * m.variance;
-  m.neighbours /= m.variance;
+  m.neighbors /= m.variance;
   free(x);
   return m;
 }
@@ -199,7 +199,7 @@ static void uniform_has_its_moments(void **state) {
       assert_true(m.least >= 0 && m.most < 1 && m.least < 0.001 && m.most > 0.996);
       assert_near("mean", floats[d], m.mean, 0.5 - step / 2, 0.005);
       assert_near("variance", floats[d], m.variance, 1.0 / 12, 0.0015);
-      assert_near("correlation of neighbours", floats[d], m.neighbours, 0, 0.02);
+      assert_near("correlation of neighbors", floats[d], m.neighbors, 0, 0.02);
       m = moments_of(fy_uniform_(fy_empty(fy_shape(MANY), .dtype = floats[d], .device = device), -2, 6));
       assert_true(m.least >= -2 && m.most < 6);
       Moments narrow = moments_of(fy_uniform_(fy_empty(fy_shape(MANY), .dtype = floats[d], .device = device), 1, 2));
@@ -220,7 +220,7 @@ static void normal_has_its_moments(void **state) {
       assert_near("variance", floats[d], m.variance, 1, 0.022);
       assert_near("skewness", floats[d], m.skewness, 0, 0.04);
       assert_near("kurtosis", floats[d], m.kurtosis, 3, 0.08);
-      assert_near("correlation of neighbours", floats[d], m.neighbours, 0, 0.016);
+      assert_near("correlation of neighbors", floats[d], m.neighbors, 0, 0.016);
       assert_true(m.least < -3.5 && m.most > 3.5 && m.least > -7 && m.most < 7);
       FyTensor *within = fy_mul(fy_lt(t, fy_number(1)), fy_gt(t, fy_number(-1)));
       assert_near("part within one deviation", floats[d], fy_item(fy_sum(within)) / MANY, 0.6827,
@@ -333,7 +333,7 @@ static void strided_targets(void **state) {
 }
 
 // Row-major parts of a bigger tensor, with sizes around the kernels' own: nothing beside them changes.
-static void neighbours_stay(void **state) {
+static void neighbors_stay(void **state) {
   (void)state;
   const int64_t sizes[] = {1, 3, 125, 126, 127, 128, 253, 254, 255, 257, 511, 1021};
   for (int kind = 0; kind < 2; kind++)
@@ -390,7 +390,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(randperm_is_even),
       cmocka_unit_test(randperm_has_every_number_once),
       cmocka_unit_test(strided_targets),
-      cmocka_unit_test(neighbours_stay),
+      cmocka_unit_test(neighbors_stay),
       cmocka_unit_test(in_place_cuts_the_gradient),
       cmocka_unit_test(wrong_arguments),
   };

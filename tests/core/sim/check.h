@@ -38,7 +38,7 @@ extern "C" {
     (void)cudaGetLastError();                                                                                          \
   } while (0)
 
-// Device memory with a copy of `bytes` of `host`; uninitialised when host is NULL.
+// Device memory with a copy of `bytes` of `host`; uninitialized when host is NULL.
 static inline void *device_copy(const void *host, size_t bytes) {
   void *device = NULL;
   check_cuda(cudaMalloc(&device, bytes));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The modelled clock: what a program's calls, copies and kernels would take on an A100, by its table and nothing else.
+// The modeled clock: what a program's calls, copies and kernels would take on an A100, by its table and nothing else.
 // sim only: it reads the simulator's own clock
 // run: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=lazy
 // run: FERRY_SIM_GPU=a100 FERRY_SIM_MODE=threads
@@ -302,7 +302,7 @@ static void counts_decide_the_time_of_a_kernel(void **state) {
 static void the_label_says_what_the_times_are(void **state) {
   (void)state;
   assert_string_equal(cudasim_model_label(),
-                      "modelled, not measured: computed from counts and the data sheet of NVIDIA A100");
+                      "modeled, not measured: computed from counts and the data sheet of NVIDIA A100");
 }
 
 int main(void) {
@@ -324,5 +324,5 @@ int main(void) {
       cmocka_unit_test(counts_decide_the_time_of_a_kernel),
       cmocka_unit_test(the_label_says_what_the_times_are),
   };
-  return cmocka_run_group_tests_name("the modelled clock", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("the modeled clock", tests, NULL, NULL);
 }

@@ -343,7 +343,7 @@ static void illegal_accesses(void **state) {
   expect_reported(bug_far_out, "device memory that is not allocated");
   expect_reported(bug_far_out_once,
                   "kernel write_far_out_once <<<(3,1,1), (32,1,1)>>>, block (2,0,0)\n    thread (17,0,0)");
-#ifdef CUDASIM_STATIC_SHARED // the undefined-behaviour sanitizer may be first, and end the program
+#ifdef CUDASIM_STATIC_SHARED // the undefined-behavior sanitizer may be first, and end the program
   run_apart(bug_null);
   expect_output("null pointer");
 #else

@@ -57,7 +57,7 @@ static void every_pattern_to_float(void **state) {
   free(got);
 }
 
-// The neighbours of a value among the finite short floats, found by search, and the rounding by its definition.
+// The neighbors of a value among the finite short floats, found by search, and the rounding by its definition.
 static unsigned int round_by_definition(float value, int exponent_bits, int mantissa_bits) {
   if (isnan(value))
     return 0x7fff;
@@ -83,7 +83,7 @@ static unsigned int round_by_definition(float value, int exponent_bits, int mant
   return sign | rounded;
 }
 
-// Every short float, the points halfway to its neighbour, and the floats just beside those.
+// Every short float, the points halfway to its neighbor, and the floats just beside those.
 static int tricky_floats(float *out, int exponent_bits, int mantissa_bits) {
   int count = 0;
   unsigned int infinity = ((1u << exponent_bits) - 1) << mantissa_bits;

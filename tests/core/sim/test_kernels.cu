@@ -120,7 +120,7 @@ static void tiled_products(void **state) {
   check_tiled_product<32>();
 }
 
-// Each thread reads what its neighbour wrote: wrong in some order of threads without the barrier.
+// Each thread reads what its neighbor wrote: wrong in some order of threads without the barrier.
 __global__ void rotate(const int *in, int *out, int n) {
   extern __shared__ int shared[];
   shared[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];

@@ -32,7 +32,7 @@ static float *pinned_floats(float value) {
   return pinned;
 }
 
-static void without_a_synchronisation_the_host_reads_stale_data(void **state) {
+static void without_a_synchronization_the_host_reads_stale_data(void **state) {
   (void)state;
   cudaStream_t stream = new_stream();
   float *pinned = pinned_floats(0.0f), *x = (float *)device_copy(NULL, COUNT * sizeof *x);
@@ -88,7 +88,7 @@ static void without_an_event_the_second_stream_sees_nan(void **state) {
   assert_true(isnan(scale_in_two_streams(false)));
 }
 
-// Threads read what their neighbours wrote, without a barrier.
+// Threads read what their neighbors wrote, without a barrier.
 __global__ void shift_up(float *x) {
   __shared__ float shared[COUNT + 1];
   shared[threadIdx.x + 1] = x[threadIdx.x];
@@ -252,7 +252,7 @@ static void graphs_that_are_none_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(without_a_synchronisation_the_host_reads_stale_data),
+      cmocka_unit_test(without_a_synchronization_the_host_reads_stale_data),
       cmocka_unit_test(a_pinned_buffer_reused_too_early_is_copied_as_it_is_later),
       cmocka_unit_test(without_an_event_the_second_stream_sees_nan),
       cmocka_unit_test(missing_barriers_show_in_some_order),

@@ -40,7 +40,7 @@ static void memory_runs_out_and_comes_back(void **state) {
   assert_null(large);
   for (int i = 1; i < count; i += 2)
     check_cuda(cudaFree(pieces[i]));
-  check_cuda(cudaMalloc(&large, 50 * MB)); // neighbours that are free do
+  check_cuda(cudaMalloc(&large, 50 * MB)); // neighbors that are free do
   check_cuda(cudaFree(large));
   check_cuda(cudaMemGetInfo(&after, &total));
   assert_int_equal(after, before);

@@ -300,7 +300,7 @@ static void pinned_memory_is_read_later(void **state) {
 }
 
 // How many of `tries` see something other than the result in host memory that nobody has waited for. Each queues work
-// before the copy; all of them see the result after the synchronisation.
+// before the copy; all of them see the result after the synchronization.
 static int stale_reads(int tries) {
   int stale = 0;
   FyTensor *work = fy_ones(fy_shape(200, 200), .device = device);
@@ -321,7 +321,7 @@ static int stale_reads(int tries) {
   return stale;
 }
 
-static void results_are_stale_before_the_synchronisation(void **state) {
+static void results_are_stale_before_the_synchronization(void **state) {
   (void)state;
   skip_without_cuda();
   int stale = stale_reads(10);
@@ -498,7 +498,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(copy_converts_and_broadcasts),
       cmocka_unit_test(pageable_memory_is_read_at_once),
       cmocka_unit_test(pinned_memory_is_read_later),
-      cmocka_unit_test(results_are_stale_before_the_synchronisation),
+      cmocka_unit_test(results_are_stale_before_the_synchronization),
       cmocka_unit_test(to_pinned_memory_without_waiting),
       cmocka_unit_test(pinned_memory_outlives_its_tensor),
       cmocka_unit_test(pinning),

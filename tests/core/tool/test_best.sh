@@ -25,11 +25,11 @@ rows() {
 }
 
 try exercises/$exercise.cu
-[ -z "$(rows)" ] && grep -q 'modelled: 1.00 times as fast as' <(tr -s '\n ' ' ' <"$work/run")
+[ -z "$(rows)" ] && grep -q 'modeled: 1.00 times as fast as' <(tr -s '\n ' ' ' <"$work/run")
 result $? 'what is handed out has a score, passes nothing and is no row' "$(tail -n 12 "$work/run" | tr '\n' ' ')"
 
 try "$hidden/right_tile.cu"
-[ "$(rows | wc -l)" = 1 ] && grep -q '^1 .* \*\*\. ' <(rows) && grep -q 'modelled, not measured' "$work/run" &&
+[ "$(rows | wc -l)" = 1 ] && grep -q '^1 .* \*\*\. ' <(rows) && grep -q 'modeled, not measured' "$work/run" &&
   grep -q 'limited by: L1' "$work/run"
 result $? 'a try that passes is a row, with its stars and what limits it' "$(rows) $(tail -n 12 "$work/run" | tr '\n' ' ')"
 first=$(rows)
@@ -64,8 +64,8 @@ try "$hidden/right_tile.cu"
 result $? 'and is kept when the file is written anew' "$(cut -c1-100 "$FERRY_WORK/.best")"
 
 "$ferry" best >"$work/out" 2>&1
-! grep -q $'\x1b' "$work/out" && [ "$(wc -L <"$work/out")" -le 80 ] && [ "$(grep -c 'modelled, not measured' "$work/out")" = 3 ]
-result $? 'the table fits into 80 columns, without colours, and says that it is modelled' "$(wc -L <"$work/out") columns"
+! grep -q $'\x1b' "$work/out" && [ "$(wc -L <"$work/out")" -le 80 ] && [ "$(grep -c 'modeled, not measured' "$work/out")" = 3 ]
+result $? 'the table fits into 80 columns, without colors, and says that it is modeled' "$(wc -L <"$work/out") columns"
 
 says() { # NAME STATUS TEXT COMMAND...
   local name=$1 status=$2 text=$3

@@ -13,7 +13,7 @@ unset OMP_NUM_THREADS MASTER_ADDR
 says 'a number of ranks is needed' 2 'the number of ranks' "$ferry" launch true
 says 'and a program' 2 'which program' "$ferry" launch -n 2
 says 'nonsense is refused' 2 'a number of ranks from 1 to 4096' "$ferry" launch -n none true
-says 'an unknown option too' 2 'there is no option --colour' "$ferry" launch --colour -n 2 true
+says 'an unknown option too' 2 'there is no option --color' "$ferry" launch --color -n 2 true
 says 'help' 0 'Each rank finds RANK, LOCAL_RANK, WORLD_SIZE' "$ferry" launch --help
 mkdir "$work/bin"
 ln -s "$(command -v sh)" "$work/bin/sh"

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(sys.argv[1])
 STRING = r'"(?:[^"\\]|\\.)*"'
 # Lessons on kernels, and the page on the tool that finds what is wrong with one.
-ON_KERNELS = re.compile(r"docs/(2\d_\w+|inspector)\.md")
+ON_KERNELS = re.compile(r"docs/((?:19|2\d|3\d)_\w+|inspector)\.md")
 # What only a text about kernels says. (A model has blocks, too, and a loader has threads: this is asked of the shared texts alone.)
 SAYS_KERNEL = re.compile(r"\b(kernel|grid|thread|launch)|__\w+__|\bcuda[A-Z]")
 

@@ -33,7 +33,7 @@ mkdir -p "$work/copy/tests/grader" "$work/copy/tests/hidden/20_1_saxpy"
 cp -r docs solutions "$work/copy"
 cp tests/grader/mistakes.c "$work/copy/tests/grader"
 sed -i 's/^## One launch or two/## One launch/' "$work/copy/docs/24_reductions.md"
-sed -i 's,docs/27_streams.md#streams-and-events,docs/07_pitfalls.md#keep-data-on-the-device,' "$work/copy/tests/grader/mistakes.c"
+sed -i 's,docs/28_streams.md#streams-and-events,docs/07_pitfalls.md#keep-data-on-the-device,' "$work/copy/tests/grader/mistakes.c"
 sed 's,docs/21_the_machine.md#warps,docs/21_the_machine.md,; s,LESSON "#grid-block-guard","docs/01_why_a_gpu.md#in-short",' \
   tests/hidden/20_1_saxpy/check.c >"$work/copy/tests/hidden/20_1_saxpy/check.c"
 reads "$work/copy" "$work/other"

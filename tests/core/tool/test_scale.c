@@ -300,10 +300,10 @@ static void test_published(void **unused) {
     assert_non_null(scale_node(p->node));
     assert_non_null(scale_network(p->network));
     assert_non_null(scale_published_source(p->source));
-    double modelled = scale_published_modelled(p);
-    bool within = modelled > 0 && fabs(modelled - p->efficiency) <= 0.1;
+    double modeled = scale_published_modeled(p);
+    bool within = modeled > 0 && fabs(modeled - p->efficiency) <= 0.1;
     if (within == (p->missed != NULL))
-      fail_msg("%s, %d GPUs: published %.3f, modelled %.3f", p->what, p->gpus, p->efficiency, modelled);
+      fail_msg("%s, %d GPUs: published %.3f, modeled %.3f", p->what, p->gpus, p->efficiency, modeled);
     met += within;
   }
   assert_true(met >= 15);

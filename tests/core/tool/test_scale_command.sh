@@ -11,7 +11,7 @@ step=(--model resnet50 --step-time 97ms)
 
 # ---- for people ------------------------------------------------------------------------------------------------------------
 
-says 'efficiencies' 0 'modelled, not measured' scale "${step[@]}"
+says 'efficiencies' 0 'modeled, not measured' scale "${step[@]}"
 says 'where the numbers are from' 0 'github.com/NVIDIA/nccl' scale "${step[@]}"
 says 'what is assumed' 0 'which is assumed' scale "${step[@]}"
 says 'what is given' 0 'forward 30, backward 60, rest 7' scale --model resnet50 --step-time 97ms --forward 30ms --backward 60ms
@@ -30,15 +30,15 @@ for command in "scale --list" "scale --published" "scale ${step[*]}" "scale ${st
   "scale --model cnn_001 --bench plots/recorded/xeon.tsv"; do
   wide=$($command | awk 'length > 80')
   [ -z "$wide" ] && ! $command | grep -q $'\033'
-  result $? "80 columns without colours: $command" "$wide"
+  result $? "80 columns without colors: $command" "$wide"
 done
-coloured=$(env -u NO_COLOR script -qec "'$ferry' scale ${step[*]}" /dev/null 2>/dev/null | grep -c $'\033')
+colored=$(env -u NO_COLOR script -qec "'$ferry' scale ${step[*]}" /dev/null 2>/dev/null | grep -c $'\033')
 plain=$(NO_COLOR=1 script -qec "'$ferry' scale ${step[*]}" /dev/null 2>/dev/null | grep -c $'\033')
 if command -v script >/dev/null; then
-  [ "$coloured" -gt 3 ] && [ "$plain" = 0 ]
-  result $? 'colours on a terminal, none with NO_COLOR' "$coloured lines and $plain"
+  [ "$colored" -gt 3 ] && [ "$plain" = 0 ]
+  result $? 'colors on a terminal, none with NO_COLOR' "$colored lines and $plain"
 else
-  skip 'colours on a terminal, none with NO_COLOR' 'there is no program script here to make a terminal'
+  skip 'colors on a terminal, none with NO_COLOR' 'there is no program script here to make a terminal'
 fi
 
 # ---- for programs ----------------------------------------------------------------------------------------------------------
@@ -50,12 +50,12 @@ why=$(python3 - "$work/table.csv" "$work/table.json" 2>&1 <<'END'
 import csv, json, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="")))
 ours = json.load(open(sys.argv[2]))
-assert ours["kind"] == "modelled" and "nccl" in ours["source"] and "assumed" in ours["step"]["from"]
+assert ours["kind"] == "modeled" and "nccl" in ours["source"] and "assumed" in ours["step"]["from"]
 assert abs(sum(b["bytes"] for b in ours["buckets"]) - 4 * 25557032) < 1
 same = [(n["name"], n["adapters"], r) for n in ours["networks"] for r in n["rows"]]
 assert len(rows) == len(same) == 6, rows
 for row, (name, adapters, r) in zip(rows, same):
-    assert (row["kind"], row["network"], int(row["adapters"]), int(row["gpus"])) == ("modelled", name, adapters, r["gpus"]), row
+    assert (row["kind"], row["network"], int(row["adapters"]), int(row["gpus"])) == ("modeled", name, adapters, r["gpus"]), row
     assert abs(float(row["efficiency"]) - r["efficiency"]) < 1e-9 and abs(float(row["step_s"]) - r["step_s"]) < 1e-9
     assert abs(r["efficiency"] * r["step_s"] - 0.097) < 1e-6, r
     assert ("events_s" in r) == (r["gpus"] <= 64) == (row["events_s"] != ""), r
@@ -66,8 +66,8 @@ result $? 'CSV and JSON agree with each other and with the step' "$(tail -n 1 <<
 
 if command -v gnuplot >/dev/null; then
   says 'pictures' 0 '4 pictures' scale "${step[@]}" --plot "$work/pictures"
-  [ "$(grep -l 'Modelled, not measured' "$work"/pictures/modelled-{light,dark}.svg | wc -l)" = 2 ] &&
-    [ "$(wc -c <"$work/pictures/modelled-light.png")" -gt 30000 ] && [ -s "$work/pictures/modelled-dark.png" ]
+  [ "$(grep -l 'Modeled, not measured' "$work"/pictures/modeled-{light,dark}.svg | wc -l)" = 2 ] &&
+    [ "$(wc -c <"$work/pictures/modeled-light.png")" -gt 30000 ] && [ -s "$work/pictures/modeled-dark.png" ]
   result $? 'each is one, and says what it is' "$(ls -l "$work/pictures")"
   says 'a folder that cannot be' 2 'cannot be made' scale "${step[@]}" --plot "$work/no/where"
 else

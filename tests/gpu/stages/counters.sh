@@ -17,7 +17,7 @@ metrics=(
 some=()
 [ -z "$GPU_DRY" ] || some=(--only stride)
 find_tool ncu || exit 0
-find_model || result counters 'the modelled GPU' skipped 0 "the table of GPUs has no $GPU_NAME; the inspector plays an H100"
+find_model || result counters 'the modeled GPU' skipped 0 "the table of GPUs has no $GPU_NAME; the inspector plays an H100"
 run_command inspector 'ladders, every block' 60 "$GPU_BUILD/ferry" inspect --once --quiet --no-registers --gpu "${model:-h100}" \
   --json "$work/inspected.json" tests/gpu/ladders.cu -- --small ${some[@]+"${some[@]}"}
 [ -s "$work/inspected.json" ] || exit 0

@@ -7,10 +7,10 @@ some=()
 [ -z "$GPU_DRY" ] || some=(--small --only stride)
 if find_model; then
   # A few blocks of each launch are looked at; the processor does that while the GPU is timed.
-  timeout "$(left)" "$GPU_BUILD/ferry" inspect --once --quiet --no-registers --blocks 32 --gpu "$model" --json "$work/modelled.json" \
-    tests/gpu/ladders.cu -- ${some[@]+"${some[@]}"} >"$work/modelled.txt" 2>&1 &
+  timeout "$(left)" "$GPU_BUILD/ferry" inspect --once --quiet --no-registers --blocks 32 --gpu "$model" --json "$work/modeled.json" \
+    tests/gpu/ladders.cu -- ${some[@]+"${some[@]}"} >"$work/modeled.txt" 2>&1 &
 else
-  result times 'the modelled GPU' skipped 0 "the table of GPUs has no $GPU_NAME"
+  result times 'the modeled GPU' skipped 0 "the table of GPUs has no $GPU_NAME"
 fi
 
 : >"$work/measured"
@@ -44,8 +44,8 @@ for group in ${groups#* }; do
 done
 
 wait
-printf 'kernel\telements\tmeasured_us\tminimum_us\tmodelled_us\tlimit\n' >"$GPU_OUT/times.tsv"
-touch "$work/modelled.json"
-awk -f tests/gpu/inspected.awk -f tests/gpu/times.awk "$work/modelled.json" "$work/measured" >>"$GPU_OUT/times.tsv"
+printf 'kernel\telements\tmeasured_us\tminimum_us\tmodeled_us\tlimit\n' >"$GPU_OUT/times.tsv"
+touch "$work/modeled.json"
+awk -f tests/gpu/inspected.awk -f tests/gpu/times.awk "$work/modeled.json" "$work/measured" >>"$GPU_OUT/times.tsv"
 column -t -s $'\t' "$GPU_OUT/times.tsv" 2>/dev/null || cat "$GPU_OUT/times.tsv"
 exit 0

@@ -16,7 +16,7 @@ static const Mistake PLAIN_CHILD = {
     "child module not registered",
     "The module does not know a plain field, so it does not move or save `fc`. Use fy_register_module.",
     "docs/05_model_moves.md#define-a-module"};
-static const Mistake LEARNT_MEAN = {"buffer registered as a parameter",
+static const Mistake LEARNED_MEAN = {"buffer registered as a parameter",
                                     "An optimizer would change `mean`. Use fy_register_buffer.",
                                     "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake FIXED_SCALE = {"parameter registered as a buffer",
@@ -199,7 +199,7 @@ static bool is_near(const Array *a, const Array *want) {
 
 static void suspects(Case *c) {
   bool made = was_made(c);
-  suspect_that(c, made && has(c, "parameters", "mean"), &LEARNT_MEAN);
+  suspect_that(c, made && has(c, "parameters", "mean"), &LEARNED_MEAN);
   suspect_that(c, made && has(c, "buffers", "scale"), &FIXED_SCALE);
   suspect_that(c, made && names_in(c, "state") == 4 && !all_named(c), &OTHER_NAME);
   suspect_that(c, made && !has(c, "state", "mean"), &PLAIN_BUFFER);

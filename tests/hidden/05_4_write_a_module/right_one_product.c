@@ -9,9 +9,9 @@ typedef struct CenteredLinear {
 
 static FyTensor *centered_linear_forward(FyModule *self, FyTensor *x) {
   CenteredLinear *m = (CenteredLinear *)self;
-  FyTensor *centred = fy_mul(m->scale, fy_add(x, fy_neg(m->mean)));
+  FyTensor *centered = fy_mul(m->scale, fy_add(x, fy_neg(m->mean)));
   FyTensorList *fc = fy_parameters(m->fc);
-  return fy_linear(centred, fc->items[0], fc->items[1]);
+  return fy_linear(centered, fc->items[0], fc->items[1]);
 }
 
 FyModule *centered_linear(int in_features, int out_features) {

@@ -9,8 +9,8 @@ typedef struct Scaler {
 static FyTensor *scaler_forward(FyModule *self, FyTensor *x) {
   const Scaler *s = (const Scaler *)self;
   fy_check(fy_item(fy_min(s->std)) > 0, FY_VALUE_ERROR, "std must be above 0");
-  FyTensor *centred = fy_sub(x, s->mean);
-  FyTensor *standard = fy_div(centred, s->std);
+  FyTensor *centered = fy_sub(x, s->mean);
+  FyTensor *standard = fy_div(centered, s->std);
   return fy_mul(standard, s->gain);
 }
 

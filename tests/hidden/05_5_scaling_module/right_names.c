@@ -9,8 +9,8 @@ typedef struct Scaler {
 static FyTensor *scaler_forward(FyModule *self, FyTensor *x) {
   Scaler *s = (Scaler *)self;
   FyTensorList *buffers = fy_buffers(self);
-  FyTensor *centred = fy_sub(x, fy_list_get(buffers, "mean"));
-  return fy_div(fy_mul(centred, s->gain), fy_list_get(buffers, "std"));
+  FyTensor *centered = fy_sub(x, fy_list_get(buffers, "mean"));
+  return fy_div(fy_mul(centered, s->gain), fy_list_get(buffers, "std"));
 }
 
 FyModule *scaler(FyTensor *mean, FyTensor *std) {

@@ -8,8 +8,8 @@ typedef struct Scaler {
 
 static FyTensor *standardized(FyModule *self, FyTensor *x) {
   Scaler *m = (Scaler *)self;
-  FyTensor *centred = fy_sub(x, m->mean);
-  return fy_mul(fy_mul(centred, m->std), m->gain); // a product is faster than a quotient
+  FyTensor *centered = fy_sub(x, m->mean);
+  return fy_mul(fy_mul(centered, m->std), m->gain); // a product is faster than a quotient
 }
 
 FyModule *scaler(FyTensor *mean, FyTensor *std) {

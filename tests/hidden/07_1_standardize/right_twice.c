@@ -4,8 +4,8 @@
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
   FyDevice device = fy_device_of(x);
   FyTensor *place = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32, .device = device); // (columns)
-  FyTensor *centred =
+  FyTensor *centered =
       fy_sub(x, fy_add(fy_mul_scalar(fy_to(mean, device), 0.5), fy_mul_scalar(fy_to(mean, device), 0.5)));
-  FyTensor *scaled = fy_div(centred, fy_to(std, device));
+  FyTensor *scaled = fy_div(centered, fy_to(std, device));
   return fy_add(scaled, place);
 }

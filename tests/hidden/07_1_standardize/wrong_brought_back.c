@@ -4,7 +4,7 @@
 FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
   FyDevice device = fy_device_of(x);
   FyTensor *place = fy_arange((double)fy_size_at(x, 1), .dtype = FY_FLOAT32, .device = device); // (columns)
-  FyTensor *centred = fy_sub(x, fy_to(mean, device));
-  FyTensor *scaled = fy_div(centred, fy_to(std, device));
+  FyTensor *centered = fy_sub(x, fy_to(mean, device));
+  FyTensor *scaled = fy_div(centered, fy_to(std, device));
   return fy_cpu(fy_add(scaled, place));
 }

@@ -10,7 +10,7 @@ FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
     means[k] = fy_retain(fy_to(mean, device, .copy = true));
     stds[k] = fy_retain(fy_to(std, device, .copy = true));
   }
-  FyTensor *centred = fy_sub(x, means[k]);
-  FyTensor *scaled = fy_div(centred, stds[k]);
+  FyTensor *centered = fy_sub(x, means[k]);
+  FyTensor *scaled = fy_div(centered, stds[k]);
   return fy_add(scaled, place);
 }

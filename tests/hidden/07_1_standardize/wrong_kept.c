@@ -9,7 +9,7 @@ FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
     mean_there = fy_retain(fy_to(mean, device));
     std_there = fy_retain(fy_to(std, device));
   }
-  FyTensor *centred = fy_sub(x, mean_there);
-  FyTensor *scaled = fy_div(centred, std_there);
+  FyTensor *centered = fy_sub(x, mean_there);
+  FyTensor *scaled = fy_div(centered, std_there);
   return fy_add(scaled, place);
 }

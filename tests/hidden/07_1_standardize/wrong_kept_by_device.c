@@ -7,7 +7,7 @@ FyTensor *standardize(FyTensor *x, FyTensor *mean, FyTensor *std) {
   static FyTensor *known_mean;
   if (!known_mean)
     known_mean = fy_retain(fy_clone(mean));
-  FyTensor *centred = fy_sub(x, fy_to(known_mean, device));
-  FyTensor *scaled = fy_div(centred, fy_to(std, device));
+  FyTensor *centered = fy_sub(x, fy_to(known_mean, device));
+  FyTensor *scaled = fy_div(centered, fy_to(std, device));
   return fy_add(scaled, place);
 }

@@ -41,7 +41,7 @@ static const Mistake WAITED = {"host synchronization",
                                "The host waited for the device, or copied a tensor. Read no values: they would be "
                                "constants in a trace.",
                                "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
-static const Mistake CANCELLED = {
+static const Mistake CANCELED = {
     "catastrophic cancellation",
     "1 - (1 - factor) loses the digits of a small factor. Use fy_clamp or fy_where on the "
     "factor itself.",
@@ -216,7 +216,7 @@ static void suspects_of_the_function(Case *c) {
   suspect_array(c, "called", scaled_by_columns(c), &COLUMNS);
   suspect_array(c, "called", scaled(c, by_square), &SQUARE);
   suspect_array(c, "called", cut(c), &ELEMENTS);
-  suspect_array(c, "called", scaled(c, by_difference), &CANCELLED);
+  suspect_array(c, "called", scaled(c, by_difference), &CANCELED);
   const char *device = got_device(c, "called");
   suspect_that(c, strcmp(device, "cpu") == 0 && strcmp(given_text(c, "device"), "cpu") != 0, &ON_HOST);
   suspect_error(c, "as it was for the example", &ROWS);

@@ -1,4 +1,4 @@
-// Four neighbouring elements for each thread, read as one float4 where they are all there.
+// Four neighboring elements for each thread, read as one float4 where they are all there.
 #include <cuda_runtime.h>
 
 __global__ void saxpy(float4 *y4, const float4 *x4, float a, int n) {

@@ -188,7 +188,7 @@ static void judge_refused(Case *c) {
 static void judge_inspected(Case *c) {
   suspect_finding(c, "leak", &KEPT);
   suspect_finding(c, "bounds", &OUT_OF_BOUNDS);
-  suspect_finding(c, "uninitialised", &NOT_BROUGHT);
+  suspect_finding(c, "uninitialized", &NOT_BROUGHT);
   if (judge_call(c))
     expect_no_finding(c);
 }

@@ -1,4 +1,4 @@
-// A thread for each pair of neighbours: no branch but the guards.
+// A thread for each pair of neighbors: no branch but the guards.
 #include <cuda_runtime.h>
 
 __global__ void pairs(float *out, const float *x, int n) {

@@ -100,7 +100,7 @@ static bool judge(Case *c, int64_t *threads) {
     suspect_array(c, "sums", sums(c, SMALL_GRID, s[0] * s[3]), &ROUNDED_DOWN);
   suspect_finding(c, "race-block", &RACE);
   suspect_finding(c, "race-warp", &RACE);
-  suspect_that(c, columns_written(got(c, "sums")) == 0 && has_finding(c, "uninitialised"), &ADDED);
+  suspect_that(c, columns_written(got(c, "sums")) == 0 && has_finding(c, "uninitialized"), &ADDED);
   if (!expect_array(c, "sums", sums(c, RIGHT, 0), 1e-4) || !expect_by_kernel(c))
     return false;
   expect_at_most(c, "launches", counts(c)->launches, 2, &EACH);

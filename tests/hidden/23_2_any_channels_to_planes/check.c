@@ -77,7 +77,7 @@ static void ask_few(Case *c) {
 static void ask_any(Case *c) {
   ask(c, draw_odd(c, 301, 399), draw_int(c, 7, 15));
 }
-static void ask_grey(Case *c) {
+static void ask_gray(Case *c) {
   ask(c, draw_odd(c, 301, 499), 1);
 }
 static void ask_many(Case *c) {
@@ -217,7 +217,7 @@ EXERCISE = {
               {.name = "less than a warp", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "three channels, odd", .ask = ask_odd, .judge = judge, .inspect = true},
               {.name = "7 to 15 channels", .ask = ask_any, .judge = judge, .inspect = true},
-              {.name = "one channel", .ask = ask_grey, .judge = judge},
+              {.name = "one channel", .ask = ask_gray, .judge = judge},
               {.name = "sixteen channels, odd", .ask = ask_many, .judge = judge},
               {.name = "very many pixels", .ask = ask_most, .judge = judge, .schedules = 3},
               {.name = "no pixels, then some", .ask = ask_none_first, .judge = judge}},

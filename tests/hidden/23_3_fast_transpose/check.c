@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 23.3, a performance challenge: right for every size, without a finding, and scored by its modelled time.
+// Exercise 23.3, a performance challenge: right for every size, without a finding, and scored by its modeled time.
 #include "exercise.h"
 #include <string.h>
 

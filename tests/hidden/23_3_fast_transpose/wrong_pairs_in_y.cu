@@ -18,7 +18,7 @@ __global__ void transpose(float *out, const float *x, int rows, int columns) {
       out[(size_t)(to_row + y) * rows + to_column] = tile[threadIdx.x][threadIdx.y + y];
 }
 
-// For few columns: no tile, neighbours in x read neighbours.
+// For few columns: no tile, neighbors in x read neighbors.
 __global__ void narrow(float *out, const float *x, int rows, int columns) {
   int row = blockIdx.y * 2 + threadIdx.y, column = threadIdx.x;
   if (row < rows && column < columns)

@@ -254,8 +254,8 @@ static void suspect_faults_first(Case *c) {
 static void suspect_findings(Case *c) {
   const bool atomics = case_inspected(c) && inspected(c, GLOBAL_ATOMICS, (Where){.in_all = true}) > 0;
   suspect_finding(c, "bounds", &BEYOND);
-  suspect_finding(c, "uninitialised-shared", &STALE);
-  suspect_finding(c, "uninitialised-global", atomics ? &NOT_ZEROED : &UNINITIALIZED);
+  suspect_finding(c, "uninitialized-shared", &STALE);
+  suspect_finding(c, "uninitialized-global", atomics ? &NOT_ZEROED : &UNINITIALIZED);
   suspect_finding(c, "race-grid", &BETWEEN_BLOCKS);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);

@@ -1,4 +1,4 @@
-// One atomic for each block; the tree pairs neighbours first.
+// One atomic for each block; the tree pairs neighbors first.
 #include <cuda_runtime.h>
 
 enum { THREADS = 64 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 24.3, a performance challenge: right for every size, without a finding, and scored by its modelled time. The elements are
+// Exercise 24.3, a performance challenge: right for every size, without a finding, and scored by its modeled time. The elements are
 // small multiples of a half, so that every order of adding them gives the same sum.
 #include "exercise.h"
 #include <math.h>

@@ -122,7 +122,7 @@ __global__ void ordered_nothing(float *out, const float *in) {
   out[threadIdx.x] = own;
 }
 
-// expect uninitialised-shared shared_not_written r11
+// expect uninitialized-shared shared_not_written r11
 __global__ void shared_not_written(float *out) {
   __shared__ float tile[THREADS];
   if (threadIdx.x < 32)
@@ -131,7 +131,7 @@ __global__ void shared_not_written(float *out) {
   out[threadIdx.x] = tile[63 - threadIdx.x]; //@r11
 }
 
-// expect uninitialised-shared counts_not_zeroed a12
+// expect uninitialized-shared counts_not_zeroed a12
 __global__ void counts_not_zeroed(int *out) {
   __shared__ int counts[4];
   atomicAdd(&counts[threadIdx.x % 4], 1); //@a12
@@ -140,12 +140,12 @@ __global__ void counts_not_zeroed(int *out) {
     out[threadIdx.x] = counts[threadIdx.x];
 }
 
-// expect uninitialised-global global_not_written r13
+// expect uninitialized-global global_not_written r13
 __global__ void global_not_written(float *out, const float *never) {
   out[threadIdx.x] = never[threadIdx.x]; //@r13
 }
 
-// expect uninitialised-global added_to_nothing u14
+// expect uninitialized-global added_to_nothing u14
 __global__ void added_to_nothing(float *never) {
   never[threadIdx.x] += 1; //@u14
 }

@@ -1,4 +1,4 @@
-// Batch of small Cholesky factorisations and solves, a warp per matrix, synchronised by __syncwarp
+// Batch of small Cholesky factorizations and solves, a warp per matrix, synchronized by __syncwarp
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,4 @@
-// Vectorised lower_bound / upper_bound over a sorted table in managed memory; counts equal elements
+// Vectorized lower_bound / upper_bound over a sorted table in managed memory; counts equal elements
 #include <algorithm>
 #include <cstdio>
 #include <new>

@@ -33,7 +33,7 @@ __global__ void build(const int2 *p, int *link, int n) {
   link[i] = atomicExch(&heads[c.y][c.x], i);
 }
 
-__global__ void neighbours(const int2 *p, const int *link, int *count, int n, int radius) {
+__global__ void neighbors(const int2 *p, const int *link, int *count, int n, int radius) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
     return;
@@ -72,7 +72,7 @@ int main() {
   for (int r = 0; r < 3; r++) {
     resetHeads<<<CELLS, 32>>>();
     build<<<G, T>>>(p, link, n);
-    neighbours<<<G, T>>>(p, link, count, n, radius);
+    neighbors<<<G, T>>>(p, link, count, n, radius);
     step<<<G, T>>>(p, n);
     CK(cudaGetLastError());
     CK(cudaMemcpy(got.data(), count, n * sizeof(int), cudaMemcpyDeviceToHost));

@@ -15,7 +15,7 @@
 
 const int T = 64, STAGES = 3, TILE = 4 * T;
 
-__global__ void neighbours(const int *in, long long *out, int tiles) {
+__global__ void neighbors(const int *in, long long *out, int tiles) {
   __shared__ __align__(16) int buf[STAGES][TILE];
   int t = threadIdx.x;
   const int *mine = in + (size_t)blockIdx.x * tiles * TILE;
@@ -48,7 +48,7 @@ int main() {
   CK(cudaMalloc(&in, n * sizeof(int)));
   CK(cudaMalloc(&out, G * T * sizeof(long long)));
   CK(cudaMemcpy(in, h.data(), n * sizeof(int), cudaMemcpyHostToDevice));
-  neighbours<<<G, T>>>(in, out, tiles);
+  neighbors<<<G, T>>>(in, out, tiles);
   CK(cudaGetLastError());
   std::vector<long long> got(G * T);
   CK(cudaMemcpy(got.data(), out, G * T * sizeof(long long), cudaMemcpyDeviceToHost));

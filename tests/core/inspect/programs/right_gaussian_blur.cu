@@ -1,4 +1,4 @@
-// 5x5 Gaussian blur of a grey image, tile with halo in shared memory, weights in constant memory
+// 5x5 Gaussian blur of a gray image, tile with halo in shared memory, weights in constant memory
 #include <stdio.h>
 #include <stdlib.h>
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// Histogram equalisation: shared histogram, scan of the 256 bins, look-up table
+// Histogram equalization: shared histogram, scan of the 256 bins, look-up table
 #include <cstdio>
 #include <cstdint>
 #include <vector>
@@ -89,7 +89,7 @@ int main() {
   int bad = 0;
   for (int i = 0; i < n; i++)
     bad += res[i] != (uint8_t)((c[img[i]] - cmin) * 255u / (n - cmin));
-  printf("equalise: %s (%d)\n", bad ? "FAILED" : "ok", bad);
+  printf("equalize: %s (%d)\n", bad ? "FAILED" : "ok", bad);
   cudaFree(d_img);
   cudaFree(d_lut);
   cudaFree(d_hist);

@@ -1,4 +1,4 @@
-// A host function in stream a reads and writes managed memory without any synchronise call; it runs in stream order,
+// A host function in stream a reads and writes managed memory without any synchronize call; it runs in stream order,
 // and stream b waits for an event recorded after it.
 #include <cstdio>
 #include <cuda_runtime.h>

@@ -11,11 +11,11 @@ __global__ void initSpins(signed char *s) {
   s[y * L + x] = ((x * 7 + y * 13) % 5 < 3) ? 1 : -1;
 }
 
-// colour 0 or 1: only the cells of that colour are written, only cells of the other one are read as neighbours
-__global__ void sweep(signed char *s, int colour, float beta, unsigned long long seed, int step) {
+// color 0 or 1: only the cells of that color are written, only cells of the other one are read as neighbors
+__global__ void sweep(signed char *s, int color, float beta, unsigned long long seed, int step) {
   int x = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
   int y = blockIdx.y * blockDim.y + threadIdx.y;
-  x += (y + colour) & 1;
+  x += (y + color) & 1;
   if (x >= L || y >= L)
     return;
   int i = y * L + x;

@@ -1,4 +1,4 @@
-// Longest common subsequence, tile by tile in one launch: a tile waits for the flags of its upper and left neighbours.
+// Longest common subsequence, tile by tile in one launch: a tile waits for the flags of its upper and left neighbors.
 #include <cstdio>
 #include <vector>
 #include <algorithm>

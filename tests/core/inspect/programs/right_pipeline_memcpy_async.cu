@@ -28,7 +28,7 @@ __global__ void smoothRows(const float *__restrict__ in, float *__restrict__ out
     pipe.consumer_wait();
     const float *t = buf[compute % STAGES];
     const int i = threadIdx.x;
-    // neighbours are clamped to the tile
+    // neighbors are clamped to the tile
     out[row + compute * TILE + i] = 0.25f * t[max(i - 1, 0)] + 0.5f * t[i] + 0.25f * t[min(i + 1, TILE - 1)];
     pipe.consumer_release();
   }

@@ -1,5 +1,5 @@
 // Managed arrays are advised and prefetched to the device and back, which orders nothing on the host; the stream is
-// synchronised after the prefetch and before the host reads.
+// synchronized after the prefetch and before the host reads.
 #include <cstdio>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// The host reads the partial sums before any synchronise call; it polls a counter that every block raises with
+// The host reads the partial sums before any synchronize call; it polls a counter that every block raises with
 // atomicAdd_system after a system fence, until all blocks have reported.
 #include <atomic>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Sieve of Eratosthenes in shared bytes: many threads store the same 1 into the same byte with
-// no order between them, and neighbours store into other bytes of the same word. The flags are
+// no order between them, and neighbors store into other bytes of the same word. The flags are
 // read only after the barrier. So is a found-flag to which several threads store `true`.
 #include <cstdio>
 #include <cuda_runtime.h>

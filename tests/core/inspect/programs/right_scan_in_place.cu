@@ -1,5 +1,5 @@
 // A block scans its segment in place in managed memory, with no shared memory; it meets at a barrier between reading
-// a neighbour's element and writing its own, and again after the write.
+// a neighbor's element and writing its own, and again after the write.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda_runtime.h>

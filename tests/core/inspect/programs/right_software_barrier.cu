@@ -53,7 +53,7 @@ __global__ void sortAll(int *data, int n, GridBarrier *bar) {
       }
       bar->wait();
     }
-  // one more use: the neighbours are read, far and near
+  // one more use: the neighbors are read, far and near
   int before = i > 0 && i < n ? data[i - 1] : -1, here = i < n ? data[i] : 0;
   bar->wait();
   if (i < n)

@@ -1,4 +1,4 @@
-// There is no synchronise call before the host reads; cudaStreamQuery is polled until it no longer says not-ready,
+// There is no synchronize call before the host reads; cudaStreamQuery is polled until it no longer says not-ready,
 // which orders just as well.
 #include <cstdio>
 #include <cuda_runtime.h>

@@ -20,7 +20,7 @@ __constant__ Settings settings;
 __constant__ int weights[8] = {1, 2, 3, 4, 4, 3, 2, 1};
 __device__ int bins[8];
 __device__ int outside;
-__device__ int *target = bins; // a device pointer with a static initialiser
+__device__ int *target = bins; // a device pointer with a static initializer
 
 typedef int (*Rule)(int);
 __device__ int plain(int v) {

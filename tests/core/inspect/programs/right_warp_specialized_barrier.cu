@@ -1,4 +1,4 @@
-// Warp specialisation with cuda::barrier: one producer warp fills a two-slot ring, three consumer warps use it.
+// Warp specialization with cuda::barrier: one producer warp fills a two-slot ring, three consumer warps use it.
 #include <cstdio>
 #include <vector>
 #include <cuda/barrier>

@@ -1,4 +1,4 @@
-// finding: uninitialised-global 38
+// finding: uninitialized-global 38
 // The second moment is cleared for n bytes instead of n floats, three quarters of it are read without ever having been
 // written.
 #include <cstdio>

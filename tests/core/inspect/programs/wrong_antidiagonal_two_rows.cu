@@ -1,6 +1,6 @@
 // finding: race-block 37 33
 // With two rows the diagonal being written lies on the one before the last, of which the thread below still reads its
-// neighbour's value.
+// neighbor's value.
 // Edit distance of pairs of strings, one pair per block: the table's antidiagonals roll through
 // shared rows with one barrier per diagonal. Threads outside the diagonal do nothing but wait.
 #include <cstdio>

@@ -1,4 +1,4 @@
-// finding: uninitialised-shared 25
+// finding: uninitialized-shared 25
 // In the last block the threads beyond n store nothing, the reduction reads their elements all the same.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// finding: uninitialised-shared 43
+// finding: uninitialized-shared 43
 // The count of a warp is stored by its lane 31, which the last warp of 8 lanes does not have, so base[3] is read without ever
 // having been written.
 // Stable stream compaction inside a block by ballots. Only the front of the shared output is

@@ -1,5 +1,5 @@
 // finding: race-grid 33 27
-// Only a fence stands where the grid has to be synchronised, so the sums are used before all blocks have added to them.
+// Only a fence stands where the grid has to be synchronized, so the sums are used before all blocks have added to them.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cmath>

@@ -1,5 +1,5 @@
 // finding: race-block 14 16
-// Before the step of stride 32 only the warp is synchronised, though the step of stride 64 exchanged elements between two
+// Before the step of stride 32 only the warp is synchronized, though the step of stride 64 exchanged elements between two
 // warps (same line, other round).
 // Bitonic sort of 512 keys with values per block. Each thread owns one pair of a round; the steps
 // whose pairs stay within a warp's part get by with __syncwarp.

@@ -1,6 +1,6 @@
 // finding: bounds-array 36
 // The column b+1 of weight reaches 5 in rows of five places.
-// Constant memory of several kinds: a table with an initialiser, a two-dimensional one copied
+// Constant memory of several kinds: a table with an initializer, a two-dimensional one copied
 // whole, a struct, and an array filled in two pieces by an offset.
 #include <cstdio>
 #include <cuda_runtime.h>

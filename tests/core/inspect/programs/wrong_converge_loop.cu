@@ -1,5 +1,5 @@
 // finding: race-host 44 22
-// The synchronisation stands before the launch, so the loop condition reads changed[] while the kernel of this round
+// The synchronization stands before the launch, so the loop condition reads changed[] while the kernel of this round
 // may still set it.
 #include <cstdio>
 #include <utility>

@@ -1,4 +1,4 @@
-// finding: uninitialised-shared 24
+// finding: uninitialized-shared 24
 // Only m - 2 of the m - 1 halo characters are loaded, the last positions of a block compare against a character never written.
 // Count matches of a short motif in a DNA sequence, tile in shared memory.
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // finding: race-warp 12 14
-// The stages that stay inside a warp's 64 points have no synchronisation at all.
+// The stages that stay inside a warp's 64 points have no synchronization at all.
 #include <cstdio>
 #include <cmath>
 #include <vector>

@@ -21,7 +21,7 @@ __device__ int warpMax(int v) {
   return v;
 }
 
-__global__ void normalise(int *x, int n, int rounds, int *peak) {
+__global__ void normalize(int *x, int n, int rounds, int *peak) {
   cg::grid_group grid = cg::this_grid();
   int i = grid.thread_rank();
   int mine = i < n ? x[i] : 0;
@@ -55,7 +55,7 @@ int main() {
   CK(cudaMalloc(&peak, sizeof(int)));
   CK(cudaMemcpy(x, h.data(), n * sizeof(int), cudaMemcpyHostToDevice));
   void *args[] = {&x, &n, &rounds, &peak};
-  CK(cudaLaunchCooperativeKernel((const void *)normalise, dim3(8), dim3(64), args, 0, nullptr));
+  CK(cudaLaunchCooperativeKernel((const void *)normalize, dim3(8), dim3(64), args, 0, nullptr));
   CK(cudaMemcpy(got.data(), x, n * sizeof(int), cudaMemcpyDeviceToHost));
   std::vector<int> all(512, 0);
   for (int i = 0; i < n; i++)

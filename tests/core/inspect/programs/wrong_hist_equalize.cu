@@ -1,4 +1,4 @@
-// finding: uninitialised-shared 17
+// finding: uninitialized-shared 17
 // 192 threads clear one bin each, so the bins 192 to 255 are added to without having been cleared.
 #include <cstdio>
 #include <cstdint>

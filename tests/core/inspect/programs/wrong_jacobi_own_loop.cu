@@ -2,7 +2,7 @@
 // Every thread loops until its own value has come to rest, so that some stop passing the barriers in the loop before the
 // others do.
 // Each block lets its values spread along a ring, as integers, until they have come to rest:
-// a value takes the greater of itself and its left neighbour less one.
+// a value takes the greater of itself and its left neighbor less one.
 #include <cstdio>
 #include <cuda_runtime.h>
 

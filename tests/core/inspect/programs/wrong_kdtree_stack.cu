@@ -75,9 +75,9 @@ int main(int argc, char **argv) {
   std::vector<Range> query(n);
   for (int q = 0; q < n; q++)
     for (int a = 0; a < 2; a++) {
-      float centre = rand() % 100, half = q == 57 ? 200.0f : 2.0f; // one query covers everything
-      query[q].lo[a] = centre - half;
-      query[q].hi[a] = centre + half;
+      float center = rand() % 100, half = q == 57 ? 200.0f : 2.0f; // one query covers everything
+      query[q].lo[a] = center - half;
+      query[q].hi[a] = center + half;
     }
   std::vector<int> want(n, 0), got(n);
   for (int q = 0; q < n; q++)

@@ -1,4 +1,4 @@
-// finding: uninitialised-shared 29
+// finding: uninitialized-shared 29
 // In the last round over K the threads beyond the edge leave their places in the second pair of tiles unwritten, and all
 // threads read them.
 // Tiled matrix product with two pairs of tiles, whose sizes are no multiples of the tile: the

@@ -1,4 +1,4 @@
-// finding: uninitialised-global 32
+// finding: uninitialized-global 32
 // CudaMemset2D gets the width in elements, not bytes, so the right part of every row is never cleared before it is added to.
 #include <cstdio>
 #include <vector>

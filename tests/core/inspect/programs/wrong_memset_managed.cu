@@ -1,6 +1,6 @@
-// finding: uninitialised-global 14
+// finding: uninitialized-global 14
 // CudaMemset gets the number of bins instead of the number of bytes, so three quarters of the managed histogram stay
-// uninitialised before they are added to.
+// uninitialized before they are added to.
 #include <cstdio>
 #include <cuda_runtime.h>
 

@@ -1,5 +1,5 @@
 // finding: race-stream 31 37
-// Each part fetches the halo from its neighbour's buffer in its own stream, without waiting for the neighbour's kernel that
+// Each part fetches the halo from its neighbor's buffer in its own stream, without waiting for the neighbor's kernel that
 // writes it.
 // 1D diffusion split over two parts, each on its own device (both on device 0 if there is only one) with its own stream.
 #include <stdio.h>

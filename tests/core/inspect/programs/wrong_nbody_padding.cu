@@ -1,4 +1,4 @@
-// finding: uninitialised-global 41
+// finding: uninitialized-global 41
 // The body array is padded to a multiple of the tile, but only the n real bodies are copied, the last tile reads the rest.
 // N-body accelerations with tiles in shared memory; the padding bodies should have mass zero.
 #include <cstdio>

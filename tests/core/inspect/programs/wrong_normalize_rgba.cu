@@ -45,7 +45,7 @@ int main() {
     for (int i = 0; i < w * h; ++i)
       if (std::fabs((img[i * channels + c] / 255.0f - mean[c]) * scale[c] - out[c * w * h + i]) > 1e-4f)
         ++wrong;
-  printf("normalize: %d wrong values in the colour planes\n", wrong);
+  printf("normalize: %d wrong values in the color planes\n", wrong);
   cudaFree(dIn);
   cudaFree(dOut);
   return wrong ? 1 : 0;

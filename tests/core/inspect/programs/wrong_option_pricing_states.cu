@@ -1,5 +1,5 @@
-// finding: uninitialised-global 28
-// The setup launch rounds the number of blocks down, the generator states of the last threads are never initialised.
+// finding: uninitialized-global 28
+// The setup launch rounds the number of blocks down, the generator states of the last threads are never initialized.
 // European call by Monte Carlo, one curand state per thread.
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// finding: uninitialised-shared 46
+// finding: uninitialized-shared 46
 // The last batch of the queue fills only part of the shared array, the reduction reads all of it.
 #include <cstdio>
 #include <vector>

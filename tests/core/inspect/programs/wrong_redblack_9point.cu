@@ -1,17 +1,17 @@
 // finding: race-block 21 19
-// Red-black ordering with a nine-point stencil, whose diagonal neighbours have the colour that is being updated.
+// Red-black ordering with a nine-point stencil, whose diagonal neighbors have the color that is being updated.
 #include <cstdio>
 #include <cmath>
 #include <vector>
 
 constexpr int N = 34;
 
-__global__ void relaxColour(float *u, const float *f, int colour, float omega) {
+__global__ void relaxColor(float *u, const float *f, int color, float omega) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x + 1;
   const int y = blockIdx.y * blockDim.y + threadIdx.y + 1;
   if (x >= N - 1 || y >= N - 1)
     return;
-  if (((x + y) & 1) != colour)
+  if (((x + y) & 1) != color)
     return;
 
   const int c = y * N + x;
@@ -48,8 +48,8 @@ int main() {
 
   dim3 block(16, 8), grid((N - 2 + 15) / 16, (N - 2 + 7) / 8);
   for (int it = 0; it < 40; ++it)
-    for (int colour = 0; colour < 2; ++colour)
-      relaxColour<<<grid, block>>>(du, df, colour, 1.5f);
+    for (int color = 0; color < 2; ++color)
+      relaxColor<<<grid, block>>>(du, df, color, 1.5f);
   cudaMemset(dr, 0, sizeof(float));
   residual<<<grid, block>>>(du, df, dr);
   float r = 0;

@@ -1,6 +1,6 @@
 // finding: divergent 26 29
 // The barrier stands inside a condition that the last warp does not fulfil, as its threads lie above the last inner cell.
-// Red-black relaxation of a rod held at both ends, in one block; the cells of one colour are
+// Red-black relaxation of a rod held at both ends, in one block; the cells of one color are
 // done by the threads whose cell is an inner one.
 #include <cstdio>
 #include <cuda_runtime.h>

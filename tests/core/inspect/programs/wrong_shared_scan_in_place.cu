@@ -1,5 +1,5 @@
 // finding: race-block 20 19
-// The barrier between reading the neighbour's element and adding to the own element is missing, so a thread may read
+// The barrier between reading the neighbor's element and adding to the own element is missing, so a thread may read
 // an element already updated in the same step.
 #include <cooperative_groups.h>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // finding: race-grid 28 25
 // The update is in place; the barrier separates reads from writes within a block only, the edge threads read cells that the
-// neighbour block writes.
+// neighbor block writes.
 // Jacobi-like smoothing of a 1D temperature profile.
 #include <stdio.h>
 #include <stdlib.h>

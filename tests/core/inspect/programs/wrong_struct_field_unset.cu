@@ -1,4 +1,4 @@
-// finding: uninitialised-global 37
+// finding: uninitialized-global 37
 // The field part of the last element is never written, and the second kernel reads it.
 // Structs with holes: written field by field in global memory; a second kernel reads the fields it
 // needs into shared arrays and sorts the numbers of the items.

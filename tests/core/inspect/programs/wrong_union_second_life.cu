@@ -1,5 +1,5 @@
 // finding: race-block 24 28
-// A thread stores the int of the second phase over the float that its left neighbour may not have read yet.
+// A thread stores the int of the second phase over the float that its left neighbor may not have read yet.
 // One piece of shared memory used as floats, then as ints through a union, then as bytes
 // through a cast, phase after phase.
 #include <cstdio>

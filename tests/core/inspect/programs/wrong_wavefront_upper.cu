@@ -1,5 +1,5 @@
 // finding: race-grid 53 52
-// A tile waits for its left neighbour, but for the upper one only in the first column.
+// A tile waits for its left neighbor, but for the upper one only in the first column.
 #include <cstdio>
 #include <vector>
 #include <algorithm>

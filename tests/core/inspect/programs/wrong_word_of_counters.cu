@@ -1,5 +1,5 @@
 // finding: race-warp 23
-// Four neighbouring threads add to the same 32-bit word of counters without an atomic, each for its own byte.
+// Four neighboring threads add to the same 32-bit word of counters without an atomic, each for its own byte.
 // Histogram with one byte counter per bin and thread, no atomics: a thread counts in the byte of
 // its own column. Before a counter can overflow, the counters are added up and cleared.
 #include <cstdio>

@@ -1,5 +1,5 @@
 // finding: race-host 55 25
-// The loop that waits for the workers always synchronises stream 0, so the host reads the parts of the other workers
+// The loop that waits for the workers always synchronizes stream 0, so the host reads the parts of the other workers
 // while their kernels may run.
 #include <algorithm>
 #include <cstdio>

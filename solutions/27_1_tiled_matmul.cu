@@ -1,0 +1,52 @@
+// Exercise 27.1: Tiled matrix multiplication       lesson 27 · medium · 40 min
+//
+// Task      Multiply two matrices, as torch.matmul(a, b, out=c) does:
+//               c[i][j] = a[i][0] * b[0][j] + ... + a[i][k-1] * b[k-1][j]
+//           With one thread per element of c, each element of a is loaded n
+//           times. With tiles in shared memory, a block loads it once and uses
+//           it often.
+// Example   a = 1 2   b = 5 6   ->   c = 19 22
+//               3 4       7 8            43 50
+// Write     the kernel matmul; you may change its launch.
+// Inputs    a, b, c   row-major device arrays of finite floats, m x k, k x n
+//                     and m x n; c is uninitialized
+//           m, n, k   1 to 4096, any sizes
+// Required  - correct for all sizes, without data races or out-of-bounds
+//             accesses
+//           - read a and b only with load(&a[i]), which is counted
+//           - at most m * n * k / 4 calls of load where all three sizes are
+//             multiples of 32: an eighth of the loads of the naive kernel
+// Stars     ** one kernel launch
+//           *** no bank conflicts: at most 1.5 x the ideal wavefronts
+#include "counted.cuh" // load
+#include <cuda_runtime.h>
+#include <stdio.h>
+
+enum { TILE = 16 };
+
+__global__ void matmul(float *c, const float *a, const float *b, int m, int n, int k) {
+  // [answer]
+  __shared__ float a_tile[TILE][TILE], b_tile[TILE][TILE];
+  int y = threadIdx.y, x = threadIdx.x;
+  int row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x;
+  float sum = 0;
+  for (int begin = 0; begin < k; begin += TILE) {
+    a_tile[y][x] = row < m && begin + x < k ? load(&a[row * k + begin + x]) : 0;
+    b_tile[y][x] = begin + y < k && column < n ? load(&b[(begin + y) * n + column]) : 0;
+    __syncthreads(); // the tiles are complete
+    for (int i = 0; i < TILE; i++)
+      sum += a_tile[y][i] * b_tile[i][x];
+    __syncthreads(); // the next step may overwrite them
+  }
+  if (row < m && column < n)
+    c[row * n + column] = sum;
+  // [stub]
+  // [end]
+}
+
+extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k) {
+  dim3 blocks((n + TILE - 1) / TILE, (m + TILE - 1) / TILE);
+  matmul<<<blocks, dim3(TILE, TILE)>>>(c, a, b, m, n, k);
+  if (cudaPeekAtLastError() != cudaSuccess) // a launch returns no error code: ask for it
+    fprintf(stderr, "matmul: %s\n", cudaGetErrorString(cudaPeekAtLastError()));
+}

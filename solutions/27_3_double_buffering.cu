@@ -1,0 +1,48 @@
+// Exercise 27.3: Double buffering                  lesson 27 · hard · 60 min
+//
+// Task      Multiply two matrices, as torch.matmul(a, b, out=c) does. In each
+//           step, the tiled kernel of exercise 27.1 waits for its loads, then
+//           computes. Load the next step's elements before you compute with the
+//           current tiles: then the loads are in flight meanwhile.
+// Example   a = 1 2   b = 5 6   ->   c = 19 22
+//               3 4       7 8            43 50
+// Write     the kernel matmul; you may change its launch.
+// Inputs    a, b, c   row-major device arrays of finite floats, m x k, k x n
+//                     and m x n; c is uninitialized
+//           m, n, k   16 to 4096, multiples of 16
+// Required  - correct, without data races or out-of-bounds accesses
+//           - read a and b with load(&a[i]), and tiles in shared memory with
+//             fetch(&tile[i]): the grader records their order
+//           - in each step, load the next step's elements before the step's
+//             last fetch, with no barrier between the two
+// Stars     ** at most k / 16 + 2 barriers: one per step of 16
+#include "counted.cuh" // load, fetch
+#include <cuda_runtime.h>
+
+enum { TILE = 16 };
+
+__global__ void matmul(float *c, const float *a, const float *b, int n, int k) {
+  // [answer]
+  __shared__ float a_tile[2][TILE][TILE], b_tile[2][TILE][TILE];
+  int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x, now = 0;
+  float sum = 0, next_a = load(&a[row * k + x]), next_b = load(&b[y * n + column]);
+  for (int begin = 0; begin < k; begin += TILE) {
+    a_tile[now][y][x] = next_a;
+    b_tile[now][y][x] = next_b;
+    __syncthreads();
+    if (begin + TILE < k) {
+      next_a = load(&a[row * k + begin + TILE + x]);
+      next_b = load(&b[(begin + TILE + y) * n + column]);
+    }
+    for (int p = 0; p < TILE; p++)
+      sum += fetch(&a_tile[now][y][p]) * fetch(&b_tile[now][p][x]);
+    now = !now;
+  }
+  c[row * n + column] = sum;
+  // [stub]
+  // [end]
+}
+
+extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k) {
+  matmul<<<dim3(n / TILE, m / TILE), dim3(TILE, TILE)>>>(c, a, b, n, k);
+}

@@ -1,5 +1,0 @@
-// What an answer to exercise 15.3 defines.
-#include "ferry.h"
-
-FyTensor *train_by_replays(FyModule *model, FyOptimizer *optimizer, FyTensor *batches, FyTensor *targets,
-                           FyDevice device);

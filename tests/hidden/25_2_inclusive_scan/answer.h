@@ -1,2 +1,0 @@
-// What an answer to exercise 25.2 defines.
-extern "C" void scan_on_device(int *out, const int *x, int *scratch, int n);

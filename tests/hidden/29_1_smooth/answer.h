@@ -1,2 +1,0 @@
-// What an answer to exercise 29.1 defines.
-extern "C" void smooth_on_device(float *out, const float *x, int n);

@@ -1,2 +1,0 @@
-// What an answer to exercise 29.2 defines.
-extern "C" void reverse_on_device(float *out, const float *x, int chunks);

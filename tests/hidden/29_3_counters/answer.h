@@ -1,2 +1,0 @@
-// What an answer to exercise 29.3 defines.
-extern "C" void count_on_device(int *counts, const unsigned char *x, int n);
