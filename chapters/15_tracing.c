@@ -1,12 +1,10 @@
-// Chapter 15: tracing, graphs, algorithms.
+// Chapter 15: tracing and ONNX export.
 //
-// Work that is done once, before the first run, to make later runs cheaper: tracing the ops of a forward pass, capturing a step
-// of a GPU's work in a CUDA graph, and timing the algorithms of a convolution to choose the fastest one.
+// Records the ops of a forward pass once, so that later runs are cheaper and other programs can run them: control flow and
+// shapes of a trace, its execution plan, a benchmark of model and trace, and ONNX files (onnx_file.c).
 //
 // The lesson is docs/15_tracing.md.
-#include "algorithms.h"
 #include "base/threads.h" // fy_get_num_threads
-#include "cuda_graphs.h"
 #include "networks.h"
 #include "onnx_file.h"
 
@@ -77,7 +75,7 @@ static FyTensor *chosen_forward(FyModule *self, FyTensor *x) {
 // [end]
 
 static void a_choice_in_the_trace(FyDevice device) {
-  heading("A choice in the trace");
+  heading("A choice as an op");
   FyModule *model = fy_module_new_with(sizeof(FyModule), "Chosen", chosen_forward);
   FyTensor *positive = fy_ones(fy_shape(3), .device = device), *negative = fy_neg(positive);
   FyModule *traced = fy_trace(model, positive);
@@ -125,7 +123,7 @@ static void training_mode(FyDevice device) {
 }
 // [end]
 
-// ---- what becomes of a trace -----------------------------------------------------------------------------------------
+// ---- execution plan and parameters -------------------------------------------------------------------------------------
 
 // [plan]
 static void a_plan(FyDevice device) {
@@ -151,7 +149,7 @@ static void a_plan(FyDevice device) {
 
 // [state]
 static void shared_state(FyDevice device) {
-  heading("One state");
+  heading("Shared parameters");
   FyModule *model = fy_nn_sequential(fy_nn_linear(8, 16), fy_nn_relu(), fy_nn_linear(16, 4));
   fy_module_to(model, device);
   FyTensor *x = fy_rand(fy_shape(4, 8), .device = device);
@@ -164,12 +162,12 @@ static void shared_state(FyDevice device) {
   }
   printf("after three steps of training: %s\n", truth(same_outputs(model, traced, x)));
   FyTensorList *a = fy_state_dict(model), *b = fy_state_dict(traced);
-  printf("both have %s in one place: %s\n", b->names[0], truth(fy_shares_storage(a->items[0], b->items[0])));
+  printf("both use the same storage for %s: %s\n", b->names[0], truth(fy_shares_storage(a->items[0], b->items[0])));
   printf("a result of the trace requires a gradient: %s\n", truth(fy_requires_grad(fy_forward(traced, x))));
 }
 // [end]
 
-// ---- how fast --------------------------------------------------------------------------------------------------------
+// ---- benchmarks ------------------------------------------------------------------------------------------------------
 
 // [article]
 // Times the runs of one model, the first one included. Synchronizes only before it stops the clock.
@@ -215,7 +213,7 @@ static void take_turns(FyModule *model, FyModule *traced, FyTensor *input, int r
 // [end]
 
 static void as_an_article_measures(const Chapter *chapter) {
-  heading("A thousand runs");
+  heading("A misleading benchmark");
   FyModule *model = fy_module_to(fy_nn_linear(100, 10), chapter->device);
   FyTensor *input = fy_rand(fy_shape(32, 100), .device = chapter->device);
   const int iterations = (int)size_for(chapter, 20, 1000, 1000);
@@ -225,7 +223,7 @@ static void as_an_article_measures(const Chapter *chapter) {
   printf("regular: %s\n", time_text(chapter->device, regular));
   printf("traced:  %s\n", time_text(chapter->device, jit));
   printf("regular / traced: %.2f\n", regular / jit);
-  printf("the other way round, the trace first:\n");
+  printf("in the opposite order, the trace first:\n");
   FyModule *other = fy_module_to(fy_nn_linear(100, 10), chapter->device), *other_traced = fy_trace(other, input);
   const double jit_first = benchmark_model(other_traced, input, iterations);
   printf("regular / traced: %.2f\n", benchmark_model(other, input, iterations) / jit_first);
@@ -245,7 +243,7 @@ static FyModule *mlp_new(FyDevice device) {
 }
 
 static void how_fast(const Chapter *chapter) {
-  heading("How fast");
+  heading("A fair benchmark");
   const FyDevice device = chapter->device;
   const bool quick = chapter->quick || chapter->simulated;
   FyModule *cifar = fy_module_to(new_cifar_cnn(1), device);
@@ -277,10 +275,11 @@ static void how_fast(const Chapter *chapter) {
 
 int main(int argc, char **argv) {
   const char *file = NULL;
-  const ChapterOption option = {"--onnx", "keep the network of the part on files in this file", "FILE", &file, 0, 0};
+  const ChapterOption option = {"--onnx", "write the ONNX network to this file and keep it", "FILE", &file, 0, 0};
   Chapter chapter = chapter_begin_with(
-      argc, argv, "Chapter 15: tracing, graphs, algorithms",
-      "A forward pass written down and made ready; recorded launches; chosen algorithms.", 1, &option);
+      argc, argv, "Chapter 15: tracing and ONNX export",
+      "Records the ops of a forward pass, optimizes them, and writes them to a file that other programs run.", 1,
+      &option);
   // Tracing
   fy_scope {
     a_trace(chapter.device);
@@ -311,7 +310,5 @@ int main(int argc, char **argv) {
   }
   // ONNX
   onnx_file_sections(chapter.device, file);
-  cuda_graph_sections(chapter.device);
-  algorithm_sections(chapter.device);
   return 0;
 }

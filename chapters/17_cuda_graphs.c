@@ -1,13 +1,17 @@
-// CUDA graphs: launch overhead, recorded addresses, private memory pools, capturing a training step, the warm-up, operations that
-// cannot be captured, and graphed callables.
-#include "cuda_graphs.h"
+// Chapter 17: CUDA graphs.
+//
+// Captures the launches of a training step once, and replays them with one call: launch overhead, recorded addresses, private
+// memory pools, warm-up, operations that cannot be captured, and graphed callables.
+//
+// The lesson is docs/17_cuda_graphs.md.
+#include "common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { BATCH = 32, FEATURES = 20, CLASSES = 5 };
 
-// ---- one step, call by call ---------------------------------------------------------------------------------------------
+// ---- an eager step -----------------------------------------------------------------------------------------------------
 
 // [training]
 typedef struct Training {
@@ -35,7 +39,8 @@ static FyTensor *step(const Training *t) {
 }
 // [end]
 
-// Pinned, so that a copy to the device need not wait; drawn by rand_r, which leaves the library's generator to the network.
+// Copies a random batch to t->x and t->y. It is pinned, so that the host need not wait for the copy. rand_r draws it, because
+// the library's generator belongs to the dropout layer.
 static void next_batch(const Training *t, unsigned *seed) {
   fy_scope {
     FyTensor *x = fy_pin_memory(fy_zeros(fy_size(t->x))),
@@ -52,8 +57,8 @@ static void next_batch(const Training *t, unsigned *seed) {
 }
 
 // [launches]
-static void what_the_host_does(FyDevice device) {
-  heading("A step, seen from the host");
+static void launches_of_a_step(FyDevice device) {
+  heading("Launch overhead");
   Training t = training_new(device);
   unsigned seed = 1;
   next_batch(&t, &seed);
@@ -69,7 +74,7 @@ static void what_the_host_does(FyDevice device) {
 }
 // [end]
 
-// ---- what is recorded --------------------------------------------------------------------------------------------------
+// ---- recorded addresses ------------------------------------------------------------------------------------------------
 
 static void show(const char *what, FyTensor *t) {
   float values[3];
@@ -78,15 +83,14 @@ static void show(const char *what, FyTensor *t) {
 }
 
 // [addresses]
-static void addresses_not_values(FyDevice device) {
-  heading("A capture writes down addresses");
+static void recorded_addresses(FyDevice device) {
+  heading("A capture records addresses");
   FyTensor *x = fy_ones(fy_shape(3), .device = device), *y = NULL;
   FyCudaGraph *graph = fy_cuda_graph_new(); // PyTorch: torch.cuda.CUDAGraph()
   fy_cuda_graph_capture(graph) {            // PyTorch: with torch.cuda.graph(graph):
     y = fy_mul_scalar(fy_add_scalar(x, 1), 10);
   }
-  printf("written down: %lld kernels; has y a value yet? Nobody has run them.\n",
-         (long long)fy_cuda_graph_node_count(graph));
+  printf("recorded: %lld kernels, none of which has run\n", (long long)fy_cuda_graph_node_count(graph));
   fy_cuda_graph_replay(graph); // PyTorch: graph.replay()
   show("x = 1, replayed:", y);
 
@@ -100,7 +104,7 @@ static void addresses_not_values(FyDevice device) {
 }
 // [end]
 
-// ---- memory -------------------------------------------------------------------------------------------------------------
+// ---- private memory pools ------------------------------------------------------------------------------------------------
 
 // [pool_bytes]
 static size_t bytes_of_pools(FyDevice device, bool used) {
@@ -113,14 +117,14 @@ static size_t bytes_of_pools(FyDevice device, bool used) {
 }
 
 static void show_pool(const char *when, FyDevice device) {
-  printf("%-26s %7s in the pool, %7s of it in tensors\n", when, bytes_text((double)bytes_of_pools(device, false)),
+  printf("%-32s %7s in the pool, %7s of it in tensors\n", when, bytes_text((double)bytes_of_pools(device, false)),
          bytes_text((double)bytes_of_pools(device, true)));
 }
 // [end]
 
 // [pool]
-static void a_pool_of_its_own(FyDevice device) {
-  heading("Memory that stays");
+static void private_pool(FyDevice device) {
+  heading("Private memory pools");
   FyTensor *x = fy_ones(fy_shape(1 << 20), .device = device), *y = NULL;
   FyCudaGraph *graph = fy_cuda_graph_new();
   fy_cuda_graph_capture(graph) {
@@ -130,22 +134,22 @@ static void a_pool_of_its_own(FyDevice device) {
   }
   show_pool("captured:", device);
   fy_empty_cache();
-  show_pool("the cache emptied:", device);
+  show_pool("after fy_empty_cache:", device);
   fy_cuda_graph_replay(graph);
   printf("replayed: %g\n", fy_item(y));
   fy_drop(y);
   fy_cuda_graph_reset(graph);
   fy_empty_cache();
-  show_pool("reset, and emptied again:", device);
+  show_pool("after reset and fy_empty_cache:", device);
 }
 // [end]
 
-// ---- a whole step -------------------------------------------------------------------------------------------------------
+// ---- a captured training step ------------------------------------------------------------------------------------------
 
 enum { WARM_UP = 3, STEPS = 40 };
 
 // [eager_step]
-// Runs the step as the capture will: on a side stream, and none of its tensors survives.
+// Runs the step in the same way as the capture: on a side stream. None of its tensors outlives the call.
 static void eager_step(const Training *t, FyStream *side, float *loss) {
   FyStream *current = fy_current_stream(fy_device_of(t->x));
   fy_stream_wait_stream(side, current);
@@ -207,23 +211,23 @@ static void count_row(const Table *table, const char *what, FyCounters c) {
 }
 
 // [whole_step]
-static void a_whole_step(FyDevice device) {
-  heading("A whole training step");
+static void captured_step(FyDevice device) {
+  heading("Capturing a training step");
   float eager[STEPS], captured[STEPS];
   FyCounters by_call = train_eager(device, eager), by_graph = train_captured(device, captured);
   int equal = 0;
   for (int i = 0; i < STEPS; i++)
     equal += eager[i] == captured[i];
   printf("loss: %.4f at first, %.4f after %d steps\n", (double)eager[0], (double)eager[STEPS - 1], STEPS);
-  printf("losses of the two that are equal to the last bit: %d of %d\n\n", equal, STEPS);
+  printf("bit-identical losses: %d of %d\n\n", equal, STEPS);
   Table table = table_begin({"one step", 14}, {"launches", 10}, {"graph launches", 16}, {"run by graphs", 15},
                             {"copies to the device", 22});
-  count_row(&table, "call by call", by_call);
+  count_row(&table, "eager", by_call);
   count_row(&table, "replayed", by_graph);
 }
 // [end]
 
-// ---- why to warm up -----------------------------------------------------------------------------------------------------
+// ---- warm-up -----------------------------------------------------------------------------------------------------------
 
 // [momentum]
 // Ten steps of SGD with momentum. The gradient is always 1. The first `warm` steps run before the capture.
@@ -253,14 +257,14 @@ static double ten_steps(FyDevice device, int warm) {
   return fy_item(w);
 }
 
-static void why_to_warm_up(FyDevice device) {
-  heading("Why to warm up");
+static void warm_up_first(FyDevice device) {
+  heading("Warm-up before the capture");
   printf("ten steps, three of them before the capture: w = %.4f\n", ten_steps(device, 3));
   printf("ten steps, none before the capture:          w = %.4f\n", ten_steps(device, 0));
 }
 // [end]
 
-// ---- what may not be captured -------------------------------------------------------------------------------------------
+// ---- operations that cannot be captured ----------------------------------------------------------------------------------
 
 typedef struct Forbidden {
   const char *what;
@@ -268,7 +272,7 @@ typedef struct Forbidden {
 } Forbidden;
 
 // [forbidden]
-static void wait_for_a_number(FyDevice device, FyTensor *x) {
+static void read_a_value(FyDevice device, FyTensor *x) {
   (void)device;
   fy_item(fy_sum(x));
 }
@@ -276,17 +280,17 @@ static void synchronize(FyDevice device, FyTensor *x) {
   (void)x;
   fy_synchronize(device);
 }
-static void copy_from_the_host(FyDevice device, FyTensor *x) {
+static void copy_pageable_memory(FyDevice device, FyTensor *x) {
   (void)x;
   fy_to(fy_ones(fy_shape(3)), device);
 }
-static void leave_a_stream_behind(FyDevice device, FyTensor *x) {
+static void fork_without_join(FyDevice device, FyTensor *x) {
   FyStream *side = fy_stream_new(device, 0);
   fy_stream_wait_stream(side, fy_current_stream(device));
   fy_stream_guard(side)
     fy_mul(x, x);
 }
-static void step_by_the_hosts_count(FyDevice device, FyTensor *x) {
+static void step_counted_by_host(FyDevice device, FyTensor *x) {
   (void)device;
   FyTensorList *list = fy_tensor_list_new();
   fy_list_add(list, "x", x);
@@ -295,14 +299,14 @@ static void step_by_the_hosts_count(FyDevice device, FyTensor *x) {
 // [end]
 
 // [errors]
-static void what_may_not_be_captured(FyDevice device) {
-  heading("What may not be captured");
+static void forbidden_operations(FyDevice device) {
+  heading("Operations that cannot be captured");
   static const Forbidden all[] = {
-      {"fy_item", wait_for_a_number},
+      {"fy_item", read_a_value},
       {"fy_synchronize", synchronize},
-      {"a copy from memory that is not pinned", copy_from_the_host},
-      {"a stream that is not waited for", leave_a_stream_behind},
-      {"a step of Adam, not .capturable", step_by_the_hosts_count},
+      {"a copy from pageable memory", copy_pageable_memory},
+      {"a forked stream that does not join", fork_without_join},
+      {"a step of Adam without .capturable", step_counted_by_host},
   };
   FyTensor *x = fy_ones(fy_shape(3), .device = device);
   FyCudaGraph *graph = fy_cuda_graph_new();
@@ -319,11 +323,11 @@ static void what_may_not_be_captured(FyDevice device) {
 }
 // [end]
 
-// ---- parts of a training -------------------------------------------------------------------------------------------------
+// ---- graphed callables -------------------------------------------------------------------------------------------------
 
 // [graphed]
-static void modules_that_are_graphs(FyDevice device) {
-  heading("Modules that are graphs");
+static void graphed_callables(FyDevice device) {
+  heading("Graphed callables");
   Training t = training_new(device);
   FyTensor *sample = fy_zeros(fy_shape(BATCH, FEATURES), .device = device);
   fy_make_graphed_callables(fy_modules(t.model), fy_list(sample)); // PyTorch: torch.cuda.make_graphed_callables(...)
@@ -344,21 +348,21 @@ static void modules_that_are_graphs(FyDevice device) {
 }
 // [end]
 
-// ---- all of it -----------------------------------------------------------------------------------------------------------
+// ---- the sections --------------------------------------------------------------------------------------------------------
 
-void cuda_graph_sections(FyDevice device) {
-  static void (*const sections[])(FyDevice device) = {
-      what_the_host_does, addresses_not_values,     a_pool_of_its_own,      a_whole_step,
-      why_to_warm_up,     what_may_not_be_captured, modules_that_are_graphs};
-  if (device.type != FY_CUDA) {
-    heading("CUDA graphs");
-    printf("Left out: the CPU has no CUDA graphs, and this part's %zu sections need them. With a CUDA device, real or\n"
-           "simulated, they run: --device cuda.\n",
-           sizeof sections / sizeof *sections);
-    return;
+int main(int argc, char **argv) {
+  static void (*const sections[])(FyDevice device) = {launches_of_a_step, recorded_addresses, private_pool,
+                                                      captured_step,      warm_up_first,      forbidden_operations,
+                                                      graphed_callables};
+  const Chapter chapter = chapter_begin(argc, argv, "Chapter 17: CUDA graphs",
+                                        "Captures the launches of a training step, and replays them with one call.");
+  if (chapter.device.type != FY_CUDA) {
+    printf("\nCUDA graphs need a CUDA device, real or simulated. Use --device cuda.\n");
+    return 0;
   }
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
     fy_scope {
-      sections[i](device);
+      sections[i](chapter.device);
     }
+  return 0;
 }

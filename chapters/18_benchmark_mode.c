@@ -1,5 +1,10 @@
-// Choosing algorithms: benchmark mode, after torch.backends.cudnn.benchmark.
-#include "algorithms.h"
+// Chapter 18: benchmark mode.
+//
+// Times the algorithms of a convolution and keeps the fastest one: the search for one layer, the searches in the first steps of
+// a training, and the cost of input shapes that change.
+//
+// The lesson is docs/18_benchmark_mode.md.
+#include "common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,26 +45,27 @@ static void timing_every_algorithm(FyDevice device) {
   heading("Timing every algorithm");
   Layer layer = layer_new(device);
   best_of_calls(device, &layer); // warm-up
-  FyTensor *by_rule = fy_conv2d(layer.x, layer.weight, NULL, .padding = 1);
-  double without = best_of_calls(device, &layer);
+  FyTensor *by_heuristic = fy_conv2d(layer.x, layer.weight, NULL, .padding = 1);
+  double heuristic = best_of_calls(device, &layer);
 
   fy_backends_set_benchmark(true); // PyTorch: torch.backends.cudnn.benchmark = True
   double first = seconds_of_call(device, &layer);
   double later = best_of_calls(device, &layer);
-  printf("by rule:              %s\n", time_text(device, without));
-  printf("the first call:       %s\n", time_text(device, first));
-  printf("calls after that:     %s\n", time_text(device, later));
+  printf("heuristic:       %s\n", time_text(device, heuristic));
+  printf("the first call:  %s\n", time_text(device, first));
+  printf("later calls:     %s\n", time_text(device, later));
   printf("%s", fy_backends_benchmark_report());
 
   FyTensor *chosen = fy_conv2d(layer.x, layer.weight, NULL, .padding = 1);
-  double apart = fy_item(fy_max(fy_abs(fy_sub(chosen, by_rule)))), largest = fy_item(fy_max(fy_abs(by_rule)));
-  printf("results: the same bits: %s; at most %.1e apart, the largest being %.0f\n", truth(fy_equal(chosen, by_rule)),
-         apart, largest);
+  double difference = fy_item(fy_max(fy_abs(fy_sub(chosen, by_heuristic))));
+  double largest = fy_item(fy_max(fy_abs(by_heuristic)));
+  printf("bit-identical results: %s; largest difference / largest value: %.0e\n", truth(fy_equal(chosen, by_heuristic)),
+         difference / largest);
   fy_backends_set_benchmark(false);
 }
 // [end]
 
-// ---- a first step -----------------------------------------------------------------------------------------------------------
+// ---- the first step -----------------------------------------------------------------------------------------------------------
 
 // [steps]
 static FyModule *cnn_new(FyDevice device) {
@@ -126,7 +132,7 @@ static void changing_shapes(FyDevice device, int steps) {
       int64_t searches;
       fy_backends_set_benchmark(mode);
       double seconds = epoch(device, batch, steps, changing, &searches);
-      table_row(&table, changing ? "each one smaller" : "all of one size", mode ? "on" : "off",
+      table_row(&table, changing ? "each smaller by one" : "all of the same size", mode ? "on" : "off",
                 text("%lld", (long long)searches), time_text(device, seconds));
     }
   }
@@ -134,8 +140,12 @@ static void changing_shapes(FyDevice device, int steps) {
 }
 // [end]
 
-void algorithm_sections(FyDevice device) {
-  if (device.type == FY_CUDA && fy_cuda_is_simulated()) {
+int main(int argc, char **argv) {
+  const Chapter chapter =
+      chapter_begin(argc, argv, "Chapter 18: benchmark mode",
+                    "Times the algorithms of a convolution, and keeps the fastest one for each shape.");
+  FyDevice device = chapter.device;
+  if (chapter.simulated) {
     printf("\nA simulated device's time says nothing about a GPU: what follows is timed on the CPU.\n");
     device = FY_CPU_DEVICE;
   }
@@ -148,4 +158,5 @@ void algorithm_sections(FyDevice device) {
   fy_scope {
     changing_shapes(device, 8);
   }
+  return 0;
 }

@@ -1,5 +1,5 @@
-// Lesson 29, docs/29_kernels_of_a_network.md: memory-bound operations of a network: bias and GELU, softmax, layer
-// normalization and the embedding gradient, in versions that move fewer and fewer bytes. Attention is in 30_attention.cu.
+// Lesson 29, docs/29_fusion.md: memory-bound operations of a network. Bias and GELU, softmax, layer normalization and the
+// embedding gradient, in versions that move fewer and fewer bytes.
 //
 // prints: ^bias_gelu +1 +.* True$
 // prints: ^softmax_once +1 +.* True$
@@ -76,9 +76,9 @@ __global__ void bias_gelu(float *out, const float *x, const float *bias, int n) 
 }
 // [end]
 
-// ---- softmax: a block for each row -------------------------------------------------------------------------------------------
+// ---- softmax: one block per row ----------------------------------------------------------------------------------------------
 
-// [softmax_apart]
+// [softmax_unfused]
 __global__ void row_max(float *maxima, const float *x) {
   const float *row = x + blockIdx.x * COLUMNS;
   float largest = -INFINITY;
@@ -189,9 +189,9 @@ __global__ void softmax_once(float *out, const float *x) {
 }
 // [end]
 
-// ---- layer norm: a block for each row ----------------------------------------------------------------------------------------
+// ---- layer norm: one block per row -------------------------------------------------------------------------------------------
 
-// [norm_apart]
+// [norm_unfused]
 __global__ void row_mean(float *mean, const float *x) {
   float partial = 0;
   for (int k = threadIdx.x; k < COLUMNS; k += THREADS)
@@ -307,7 +307,7 @@ __global__ void add_parts(float *sums, const float *parts, int count, int n) {
 }
 // [end]
 
-// ---- the gradient of an embedding --------------------------------------------------------------------------------------------
+// ---- the embedding gradient --------------------------------------------------------------------------------------------------
 
 enum { WIDTH = 64 }; // length of a word's vector
 
@@ -342,7 +342,7 @@ __global__ void by_word(float *table, const float *grad, const int *words, int t
 
 // ---- the host ----------------------------------------------------------------------------------------------------------------
 
-// Numbers that look random and are the same at each run, -1 to 1.
+// Pseudorandom numbers from -1 to 1, the same in each run.
 static float number(unsigned int seed, unsigned int i) {
   unsigned int x = (i + 1) * 2654435761u ^ seed * 40503u;
   x ^= x >> 15;
@@ -403,9 +403,9 @@ static void show_bias_gelu(int rows) {
   int n = rows * COLUMNS, blocks = (n + THREADS - 1) / THREADS;
   double bytes = 4.0 * n;
   Data x = data_new(n, 1, 2), bias = data_new(COLUMNS, 2, 1), sum = data_new(n, 0, 0), out = data_new(n, 0, 0);
-  float apart = 0, fused = 0;
+  float unfused = 0, fused = 0;
   bool right[2] = {true, true};
-  timed(apart) {
+  timed(unfused) {
     add_bias<<<blocks, THREADS>>>(sum.device, x.device, bias.device, n);
     gelu<<<blocks, THREADS>>>(out.device, sum.device, n);
   }
@@ -423,7 +423,7 @@ static void show_bias_gelu(int rows) {
     }
   }
   ladder_head("");
-  ladder_row("add_bias, gelu", 2, 4 * bytes, apart, right[0]);
+  ladder_row("add_bias, gelu", 2, 4 * bytes, unfused, right[0]);
   ladder_row("bias_gelu", 1, 2 * bytes, fused, right[1]);
   data_free(&x), data_free(&bias), data_free(&sum), data_free(&out);
 }
@@ -446,7 +446,7 @@ static bool softmax_right(Data *out, const Data *x, int rows) {
 }
 
 static void show_softmax(int rows) {
-  heading("Softmax of rows");
+  heading("Softmax");
   double bytes = 4.0 * rows * COLUMNS;
   Data x = data_new(rows * COLUMNS, 3, 8), out = data_new(rows * COLUMNS, 0, 0);
   Data most = data_new(rows, 0, 0), sum = data_new(rows, 0, 0);
@@ -458,7 +458,7 @@ static void show_softmax(int rows) {
     row_sum<<<rows, THREADS>>>(sum.device, out.device);
     divide<<<rows, THREADS>>>(out.device, sum.device);
   }
-  ladder_row("apart", 4, 6 * bytes, ms, softmax_right(&out, &x, rows));
+  ladder_row("unfused", 4, 6 * bytes, ms, softmax_right(&out, &x, rows));
   timed(ms) {
     softmax_passes<<<rows, THREADS>>>(out.device, x.device);
   }
@@ -498,7 +498,7 @@ static bool norm_right(Norm *n) {
   return right;
 }
 
-// Of one row, by the formula; and of one column.
+// Compares one row of dx, and one column of dgamma and dbeta, with their formulas.
 static void norm_backward_right(Norm *n, const Data *dy, Data *dx, Data *sums) {
   const int row = n->rows / 3, column = COLUMNS / 3;
   bool right = true;
@@ -558,7 +558,7 @@ static void show_layer_norm(int rows) {
     normalize<<<rows, THREADS>>>(norm.out.device, norm.x.device, norm.mean.device, norm.rstd.device);
     scale_shift<<<rows, THREADS>>>(norm.out.device, norm.gamma.device, norm.beta.device);
   }
-  ladder_row("apart", 4, 6 * 4.0 * n, ms, norm_right(&norm));
+  ladder_row("unfused", 4, 6 * 4.0 * n, ms, norm_right(&norm));
   timed(ms) {
     layer_norm<<<rows, THREADS>>>(norm.out.device, norm.mean.device, norm.rstd.device, norm.x.device, norm.gamma.device,
                                   norm.beta.device);
@@ -582,12 +582,12 @@ static bool embedding_right(Data *table, const Data *grad, const int *words, int
 }
 
 static void show_embedding(int tokens, int vocabulary) {
-  heading("The gradient of an embedding");
+  heading("The embedding gradient");
   const Table table = {3, {12, 20, 8}};
   Data grad = data_new(tokens * WIDTH, 8, 1), sums = data_new(vocabulary * WIDTH, 0, 0);
   int *words = (int *)malloc((size_t)tokens * sizeof(int)), *device = NULL;
   float ms = 0;
-  for (int i = 0; words && i < tokens; i++) // half of the tokens are one word, as in a text
+  for (int i = 0; words && i < tokens; i++) // half of the tokens are the same word: a text has frequent words, too
     words[i] = i % 2 ? 3 : (int)((number(9, (unsigned int)i) + 1) * 0.4999f * (float)vocabulary);
   CHECK(cudaMalloc((void **)&device, (size_t)tokens * sizeof(int)));
   CHECK(cudaMemcpy(device, words, (size_t)tokens * sizeof(int), cudaMemcpyHostToDevice));
@@ -609,8 +609,8 @@ static void show_embedding(int tokens, int vocabulary) {
 }
 
 int main(int argc, char **argv) {
-  Chapter chapter =
-      chapter_begin(argc, argv, "Kernels of a network", "Bias and GELU, softmax, layer norm, an embedding's gradient.");
+  Chapter chapter = chapter_begin(argc, argv, "Kernel fusion, softmax and layer normalization",
+                                  "Bias and GELU, softmax, layer norm, and the embedding gradient.");
   const bool small = chapter.quick;
   show_bias_gelu(small ? 64 : 1024);
   show_softmax(small ? 32 : 1024);

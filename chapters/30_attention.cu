@@ -1,4 +1,4 @@
-// Lesson 29, docs/29_kernels_of_a_network.md: attention in three kernels, in one kernel, and in tiles.
+// Lesson 30, docs/30_attention.md: attention in three kernels, in one kernel, and in tiles as in FlashAttention.
 //
 // prints: ^unfused +3 +.* True$
 // prints: ^row_fused +1 +.* True$
@@ -9,7 +9,7 @@
 enum { WARP = 32, THREADS = 256 };
 #define ALL_LANES 0xffffffffu
 
-// ---- reductions over a block: as in 29_kernels_of_a_network.cu ----------------------------------------------------------------
+// ---- reductions over a block, as in 29_fusion.cu -----------------------------------------------------------------------------
 
 static __device__ float warp_sum(float x) {
   for (int offset = WARP / 2; offset > 0; offset /= 2)
@@ -219,7 +219,7 @@ __global__ void flash(float *out, const float *q, const float *k, const float *v
 
 // ---- the host ----------------------------------------------------------------------------------------------------------------
 
-// Numbers that look random and are the same at each run, -1 to 1.
+// Pseudorandom numbers from -1 to 1, the same in each run.
 static float number(unsigned int seed, unsigned int i) {
   unsigned int x = (i + 1) * 2654435761u ^ seed * 40503u;
   x ^= x >> 15;
@@ -316,7 +316,7 @@ static void show_attention(int heads, int n) {
   dim3 block(SIDE, SIDE), square(n / SIDE, n / SIDE, heads), narrow(D / SIDE, n / SIDE, heads);
   printf("%d heads, %d positions, %d numbers each: q, k, v and the result have %.1f kB each\n", heads, n, D,
          4e-3 * rows * D);
-  table_row(&attention_table, "", "launches", "memory besides", shows_times() ? "time" : "", "right");
+  table_row(&attention_table, "", "launches", "extra memory", shows_times() ? "time" : "", "right");
   timed(ms) {
     scores<<<square, block>>>(a.scores.device, a.q.device, a.k.device, n);
     softmax_rows<<<rows, THREADS>>>(a.scores.device, n);
@@ -335,7 +335,7 @@ static void show_attention(int heads, int n) {
 }
 
 int main(int argc, char **argv) {
-  Chapter chapter = chapter_begin(argc, argv, "Attention", "Attention in three launches, in one, and in tiles.");
+  Chapter chapter = chapter_begin(argc, argv, "Attention", "Attention in three kernels, in one kernel, and in tiles.");
   show_attention(chapter.quick ? 2 : 8, chapter.quick ? 128 : 512);
   return 0;
 }

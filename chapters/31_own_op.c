@@ -1,4 +1,4 @@
-// Lesson 29, docs/29_kernels_of_a_network.md: a custom op with a backward pass, made of CUDA kernels, in a model that trains.
+// Lesson 31, docs/31_own_op.md: a custom op with a backward pass, made of CUDA kernels, in a model that trains.
 #include "common.h"
 #include "own_kernels.h"
 #include <math.h>
@@ -42,7 +42,7 @@ static void backward(FyFunctionCall *call, FyTensor *const *grad_out, FyTensor *
 }
 // [end]
 
-// The same with the library's ops, for devices without the kernels.
+// The same op made of the library's ops, for devices for which the kernels are not built.
 static void forward_by_ops(FyFunctionCall *call, FyTensor *const *in, FyTensor **out) {
   out[0] = fy_gelu(fy_add(in[0], in[1]));
   fy_save_for_backward(call, in[0], in[1]);
@@ -67,14 +67,14 @@ static FyFunction *bias_gelu_function(bool kernels) {
   return function;
 }
 
-// ---- is it right? --------------------------------------------------------------------------------------------------------------
+// ---- checks --------------------------------------------------------------------------------------------------------------------
 
 static double difference(FyTensor *a, FyTensor *b) {
   return fy_item(fy_max(fy_abs(fy_sub(a, b))));
 }
 
 static void compare(FyFunction *function, FyDevice device) {
-  heading("Beside the library's ops");
+  heading("Comparison with the library's ops");
   FyTensor *x = fy_set_requires_grad(fy_randn(fy_shape(37, 70), .device = device), true);
   FyTensor *bias = fy_set_requires_grad(fy_randn(fy_shape(70), .device = device), true);
   FyTensor *weight = fy_randn(fy_shape(37, 70), .device = device), *own[2], *ops[2];
@@ -101,11 +101,13 @@ static void check_gradients(FyFunction *function, FyDevice device) {
   char message[300] = "";
   fy_set_requires_grad(x, true), fy_set_requires_grad(bias, true);
   bool right = fy_gradcheck(applied, function, fy_list(x, bias), message, sizeof message);
-  printf("gradcheck:       %s%s\n", truth(right), message);
+  printf("gradcheck:       %s\n", truth(right));
+  if (!right)
+    printf("%s\n", message);
 }
 // [end]
 
-// ---- a model that trains with it -------------------------------------------------------------------------------------------------
+// ---- a model with the op ---------------------------------------------------------------------------------------------------------
 
 // [model]
 typedef struct Net {
@@ -134,7 +136,7 @@ static Net *net_new(FyFunction *function, int hidden, FyDevice device) {
   return net;
 }
 
-// Points in a square, in two classes by whether they are near the middle.
+// Random points in the plane. Those within distance 1 of the origin are class 1, the others class 0.
 static void points(int count, FyDevice device, FyTensor **x, FyTensor **y) {
   fy_manual_seed(11);
   FyTensor *at = fy_randn(fy_shape(count, 2));
@@ -161,29 +163,30 @@ static void train(Net *net, FyTensor *x, FyTensor *y, int steps, double *losses)
 
 static void training(FyFunction *function, const Chapter *chapter) {
   enum { MOST = 100 };
-  heading("In a model that trains");
+  heading("Training a model with the op");
   const int steps = chapter->quick ? 40 : MOST;
-  double own[MOST], ops[MOST], apart = 0;
+  double own[MOST], ops[MOST], largest = 0;
   FyTensor *x, *y;
   points(256, chapter->device, &x, &y);
   train(net_new(function, 24, chapter->device), x, y, steps, own);
   train(net_new(NULL, 24, chapter->device), x, y, steps, ops);
   printf("%-6s %10s %14s\n", "step", "own op", "library's ops");
   for (int step = 0; step < steps; step++) {
-    apart = fmax(apart, fabs(own[step] - ops[step]));
+    largest = fmax(largest, fabs(own[step] - ops[step]));
     if (step % (steps / 4) == 0 || step == steps - 1)
       printf("%-6d %10.4f %14.4f\n", step, own[step], ops[step]);
   }
   printf("\nthe loss falls:  %s\n", truth(own[steps - 1] < own[0] / 2));
-  printf("the same losses: %s\n", truth(apart < 1e-3));
+  printf("the same losses: %s\n", truth(largest < 1e-3));
 }
 
 int main(int argc, char **argv) {
-  Chapter chapter = chapter_begin(argc, argv, "An op of one's own",
-                                  "GELU of x + bias by kernels of one's own, with a backward, in a model that trains.");
+  Chapter chapter =
+      chapter_begin(argc, argv, "A custom op with a backward pass",
+                    "GELU of x + bias, forward and backward, made of CUDA kernels, in a model that trains.");
   const bool kernels = chapter.device.type == FY_CUDA && chapter.simulated;
   if (!kernels)
-    printf("This program's kernels are built for simulated devices; here its op is made of the library's ops.\n");
+    printf("This program's kernels are built for simulated devices; here the op is made of the library's ops.\n");
   FyFunction *function = bias_gelu_function(kernels);
   compare(function, chapter.device);
   check_gradients(function, chapter.device);

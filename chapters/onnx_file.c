@@ -1,4 +1,4 @@
-// A traced network in a file that other programs open, and back. The lesson is docs/15_tracing.md.
+// ONNX files: saves a traced network and loads it again. The lesson is docs/15_tracing.md.
 #include "onnx_file.h"
 #include "training.h"
 
@@ -20,7 +20,7 @@ static FyModule *small_new(FyDevice device) {
 
 // [save]
 static FyModule *save(FyDevice device, const char *path) {
-  heading("A file that others open");
+  heading("Exporting to ONNX");
   FyModule *model = small_new(device);
   fy_eval(model);
   FyModule *traced = fy_trace(model, fy_rand(fy_shape(1, 1, 28, 28), .device = device));
@@ -30,14 +30,14 @@ static FyModule *save(FyDevice device, const char *path) {
   size_t bytes = 0;
   for (int i = 0; i < state->count; i++)
     bytes += fy_nbytes(state->items[i]);
-  printf("%d tensors of the model, %zu bytes of numbers; the file: %lld bytes\n", state->count, bytes, bytes_of(path));
+  printf("the model: %d tensors, %zu bytes of numbers; the file: %lld bytes\n", state->count, bytes, bytes_of(path));
   return model;
 }
 // [end]
 
 // [load]
 static void load(FyDevice device, FyModule *model, const char *path) {
-  heading("Back from the file");
+  heading("Loading an ONNX file");
   FyModule *loaded = fy_onnx_load(path, .device = device); // onnxruntime: InferenceSession(path)
   fy_traced_print_graph(loaded);
   FyTensor *images = fy_rand(fy_shape(16, 1, 28, 28), .device = device);

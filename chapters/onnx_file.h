@@ -1,11 +1,11 @@
-// Chapter 15's part on files that other programs open.
+// The sections of chapter 15 on ONNX files.
 #ifndef CHAPTERS_ONNX_FILE_H
 #define CHAPTERS_ONNX_FILE_H
 
 #include "common.h"
 
-// Two sections: a network saved as ONNX, and what comes of it when it is loaded. `path`: where to; NULL: a file that goes with
-// the program.
+// Runs two sections: saves a traced network as an ONNX file, and loads it. Writes to `path`, or to a temporary file if `path`
+// is NULL.
 void onnx_file_sections(FyDevice device, const char *path);
 
 #endif

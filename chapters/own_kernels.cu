@@ -1,4 +1,4 @@
-// The kernels of lesson 29's custom op: GELU of x + bias, forward and backward, for float and double.
+// The kernels of lesson 31's custom op: GELU of x + bias, forward and backward, for float and double.
 #include "own_kernels.h"
 #include <cuda_runtime.h>
 

@@ -13,22 +13,27 @@ FY_API void fy_set_grad(FyTensor *t, FyTensor *grad);                   // tenso
 FY_API const char *fy_grad_fn_name(const FyTensor *t);                  // "ReluBackward0", or NULL for a leaf
 FY_API void fy_retain_grad(FyTensor *t);                                // tensor.retain_grad()
 
-// tensor.backward(): fy_backward(loss), fy_backward(y, .gradient = g, .retain_graph = true). Gradients are added to the
-// .grad of the leaves. Raises FY_RUNTIME_ERROR with PyTorch's texts: not a scalar, no grad, a second time through the same
-// graph, a saved tensor changed in place.
+// Computes the gradients of a tensor with respect to the leaves of its graph, and adds them to the leaves' .grad:
+// fy_backward(loss), fy_backward(y, .gradient = g, .retain_graph = true). Raises FY_RUNTIME_ERROR with PyTorch's
+// messages if the tensor is not a scalar and no gradient is given, if it does not require grad, if the graph was
+// already freed by an earlier backward pass, and if a saved tensor was changed in place. PyTorch:
+// tensor.backward(gradient, retain_graph).
 typedef struct FyBackward {
   FyTensor *tensor;
-  FyTensor *gradient; // of the tensor's shape; ones for a one-element tensor when NULL
+  FyTensor *gradient; // same shape as the tensor; NULL means 1, for a tensor with one element
   bool retain_graph;
 } FyBackward;
 #define fy_backward(...) fy_backward_with((FyBackward){.tensor = __VA_ARGS__})
 FY_API void fy_backward_with(FyBackward options);
 
-// torch.autograd.grad(output, inputs): stores one gradient per input (NULL where there is none) without touching .grad.
+// Computes the gradients of `output` with respect to `inputs`, and stores one gradient per input in `grads` (NULL if
+// the output does not depend on the input). Does not change .grad of any tensor. Raises FY_RUNTIME_ERROR like
+// fy_backward, and if an input does not require grad. PyTorch: torch.autograd.grad(output, inputs).
 FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradient, bool retain_graph,
                              FyTensor **grads);
 
-// with torch.no_grad(): runs the following block without recording. Belongs to the thread. fy_enable_grad is its opposite.
+// Runs the following block without recording operations for backward: fy_no_grad { ... }. fy_enable_grad is the
+// opposite. The grad mode belongs to the thread. PyTorch: with torch.no_grad().
 #define fy_no_grad fy_grad_mode(false)
 #define fy_enable_grad fy_grad_mode(true)
 #define fy_grad_mode(enabled)                                                                                          \
@@ -37,23 +42,27 @@ FY_API void fy_autograd_grad(FyTensor *output, FyTensors inputs, FyTensor *gradi
 FY_API bool fy_is_grad_enabled(void);
 FY_API void fy_set_grad_enabled(bool enabled); // torch.set_grad_enabled(enabled)
 
-// tensor.register_hook(hook): called with the gradient of t during backward; a tensor it returns replaces the gradient,
-// NULL leaves it. The hook must not raise across threads. `free_context` may be NULL.
+// Registers a function that backward calls with the gradient of t. If the hook returns a tensor, this tensor replaces
+// the gradient; if it returns NULL, the gradient stays as it is. The hook must not raise an error across threads.
+// `free_context` is called when the hook is no longer needed; it may be NULL. PyTorch: tensor.register_hook(hook).
 typedef FyTensor *(*FyGradHook)(FyTensor *grad, void *context);
 FY_API void fy_register_hook(FyTensor *t, FyGradHook hook, void *context, void (*free_context)(void *));
 
-// tensor.register_post_accumulate_grad_hook(hook): called with a leaf after its .grad has been added to.
+// Registers a function that backward calls with a leaf after it has added to the leaf's .grad. PyTorch:
+// tensor.register_post_accumulate_grad_hook(hook).
 typedef void (*FyLeafHook)(FyTensor *leaf, void *context);
 FY_API void fy_register_post_accumulate_grad_hook(FyTensor *leaf, FyLeafHook hook, void *context,
                                                   void (*free_context)(void *));
 
-// torch.autograd.set_detect_anomaly(enabled): backward names the forward call (file and line) of an op whose gradient
-// comes out NaN or that fails.
+// Turns anomaly detection on or off for all threads. When it is on and the backward function of an op raises an error
+// or returns NaN, fy_backward prints the file and line of the op's forward call. NaN then raises FY_RUNTIME_ERROR.
+// PyTorch: torch.autograd.set_detect_anomaly(enabled).
 FY_API void fy_set_detect_anomaly(bool enabled);
 
-// torch.autograd.gradcheck(fn, inputs): compares backward with central differences (eps 1e-6, atol 1e-5, rtol 1e-3) for
-// each float64 input that requires grad. `fn` computes a tensor from the inputs. Returns false and says where in
-// `message` (of `size` bytes) on a mismatch.
+// Compares the gradients of `fn` from backward with central differences (eps 1e-6, atol 1e-5, rtol 1e-3), for each
+// input that requires grad. `fn` computes one tensor from the inputs. On a mismatch, returns false and writes its
+// location to `message` (`size` bytes). Raises FY_VALUE_ERROR unless the output and the inputs that require grad are
+// float64. PyTorch: torch.autograd.gradcheck(fn, inputs).
 typedef FyTensor *(*FyGradcheckFunction)(FyTensor *const *inputs, void *context);
 FY_API bool fy_gradcheck(FyGradcheckFunction fn, void *context, FyTensors inputs, char *message, size_t size);
 

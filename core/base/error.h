@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Errors: a user's mistake is raised, travels to the innermost trap, and becomes a value there.
+// Errors. A function that detects a user's mistake raises an error. The innermost trap catches the error and stores it
+// in a variable.
 //
 //   FyError error;
 //   fy_trap(error) {
@@ -7,7 +8,7 @@
 //   }
 //   if (error.kind) printf("caught: %s\n", error.message);
 //
-// With no trap open, the error is printed with the caller's file and line and the program exits with status 1.
+// If no trap is open, the error is printed with the caller's file and line, and the program exits with status 1.
 #ifndef FERRY_BASE_ERROR_H
 #define FERRY_BASE_ERROR_H
 
@@ -16,11 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Public functions have C's linkage. The headers also compile as C++: its programs can call every function, but the macros that
-// take options or open blocks (fy_randn, fy_trap, fy_scope) are C.
+// Public functions have C linkage. The headers also compile as C++. C++ programs can call every function, but the
+// macros that take options or open blocks (fy_randn, fy_trap, fy_scope) are only for C.
 #ifdef __cplusplus
 #define FY_API extern "C"
-#define FY_ATOMIC(type) type // as large, and only the library's C reads and writes it
+#define FY_ATOMIC(type) type // same size; only the library's C code reads and writes it
 #else
 #define FY_API extern
 #define FY_ATOMIC(type) _Atomic(type)
@@ -30,64 +31,65 @@
 typedef enum FyErrorKind {
   FY_NO_ERROR = 0,
   FY_RUNTIME_ERROR,         // Python's RuntimeError: devices, shapes, autograd, CUDA
-  FY_VALUE_ERROR,           // an argument outside its range
-  FY_TYPE_ERROR,            // a dtype that does not fit
-  FY_INDEX_ERROR,           // an index or dimension out of range
-  FY_KEY_ERROR,             // a name that does not exist
-  FY_NOT_IMPLEMENTED_ERROR, // understood, but not available in this build
-  FY_OUT_OF_MEMORY_ERROR,   // host or device memory exhausted; everything stays usable
-  FY_OS_ERROR,              // a file or a system call failed
+  FY_VALUE_ERROR,           // an argument is out of range
+  FY_TYPE_ERROR,            // an argument has the wrong type or dtype, or is NULL
+  FY_INDEX_ERROR,           // an index or dimension is out of range
+  FY_KEY_ERROR,             // a name does not exist
+  FY_NOT_IMPLEMENTED_ERROR, // recognized, but not available in this build
+  FY_OUT_OF_MEMORY_ERROR,   // host or device memory is exhausted; all objects remain usable
+  FY_OS_ERROR,              // a file operation or a system call failed
 } FyErrorKind;
 
 typedef struct FyError {
-  FyErrorKind kind;   // FY_NO_ERROR when the trap's body ran to its end
-  char message[1536]; // PyTorch's wording where PyTorch has the error
-  const char *file;   // the caller's source line, not Ferry's
+  FyErrorKind kind;   // FY_NO_ERROR if the trap's block raised no error
+  char message[1536]; // PyTorch's wording if PyTorch has the same error
+  const char *file;   // the source location of the caller, not of Ferry's code
   int line;
 } FyError;
 
-// "RuntimeError", "ValueError", ... as Python prints it. The string is static.
+// Returns the kind as Python prints it: "RuntimeError", "ValueError", ... The string is static.
 FY_API const char *fy_error_name(FyErrorKind kind);
 
-// Blocks that open something close it however they are left: at their end, with return, break or goto (a cleanup of the loop
-// variable, which gcc and clang have), or by an error (which restores what was at the trap).
+// Used by the macros that open a block. They close the block however it is left: at its end, with return, break or goto
+// (by the cleanup attribute of gcc and clang), or by an error (which restores the state at the trap).
 #define FY_AT_END(function) __attribute__((cleanup(function)))
 
-// Runs the following block; an error raised in it ends the block and is stored in `error` (an FyError variable).
-// Scopes, device, stream, grad mode and autocast are restored to what they were at the trap. Local variables that the
-// block assigns and that are read after an error must be volatile (as with any setjmp). Leaving the block with return, break
-// or goto ends the trap.
+// Runs the following block. If the block raises an error, the block ends and the error is stored in `variable`, an
+// FyError. Open scopes, the current device and streams, grad mode and autocast are then restored to their state at the
+// trap. A local variable must be volatile if the block assigns it and you read it after an error, as with any setjmp.
+// Return, break and goto out of the block also end the trap.
 #define fy_trap(variable)                                                                                              \
   for (FY_AT_END(fy_trap_leave) FyTrap *volatile fy_opened_trap = fy_trap_open(&(FyTrap){.error = &(variable)});       \
        fy_opened_trap; fy_opened_trap = fy_trap_close(fy_opened_trap))                                                 \
     if (setjmp(fy_opened_trap->jump) == 0)
 
-// Raises an error of `kind`; does not return. Never call it with a lock held, from a thread that has no trap and is not
-// the main one, or through C++ frames. The caller's file and line are those of the last public Ferry call.
+// Raises an error of `kind`, with the file and line of the last public Ferry call. Does not return. Do not call it
+// while you hold a lock, from a thread without a trap (other than the main thread), or if C++ frames are between the
+// call and the trap.
 FY_API FY_NORETURN void fy_raise(FyErrorKind kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// Raises a copy of an error that was trapped earlier (a worker's, say), file and line included.
+// Raises a copy of an error that was trapped earlier, for example in a worker thread, with the original file and line.
 FY_API FY_NORETURN void fy_raise_again(const FyError *error);
 
-// A bug of Ferry itself: prints where, and aborts. Never trapped.
+// Reports a bug in Ferry itself: prints its location and aborts the program. A trap does not catch it.
 FY_API FY_NORETURN void fy_panic_at(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define fy_panic(...) fy_panic_at(__FILE__, __LINE__, __VA_ARGS__)
 
-// Raises unless `condition` holds: fy_check(n > 0, FY_VALUE_ERROR, "n must be positive, but got %d", n)
+// Raises an error unless `condition` is true: fy_check(n > 0, FY_VALUE_ERROR, "n must be positive, but got %d", n)
 #define fy_check(condition, ...) ((condition) ? (void)0 : fy_raise(__VA_ARGS__))
 
-// A warning on standard error, once per `once` flag: static bool once; fy_warn_once(&once, "...").
+// Prints a warning to standard error, only once for each flag `once`: static bool once; fy_warn_once(&once, "...").
 FY_API void fy_warn_once(bool *once, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// ---- what the macros above expand to -------------------------------------------------------------------------------
+// ---- implementation of the macros above ----------------------------------------------------------------------------
 
 enum { FY_THREAD_STATE_WORDS = 32 };
 
 typedef struct FyThreadState {
-  int scope_depth; // entries of the scope stack, see scope.h
+  int scope_depth; // number of open scopes, see scope.h
   bool grad_enabled;
-  uint64_t parts[FY_THREAD_STATE_WORDS]; // what the higher modules keep for each thread, see state.h
+  uint64_t parts[FY_THREAD_STATE_WORDS]; // the state of the higher modules for this thread, see state.h
 } FyThreadState;
 
 typedef struct FyTrap {
@@ -105,11 +107,11 @@ static inline void fy_trap_leave(FyTrap *volatile *trap) {
     fy_trap_close(*trap);
 }
 
-// The caller of the public function that is running: set by the wrappers of ferry_where.h.
+// The source location that called the current public function. The wrappers in ferry_where.h set it. fy_note_place is a
+// function so that several calls in one expression are not interleaved.
 extern __thread const char *fy_where_file;
 extern __thread int fy_where_line;
-static inline void fy_note_place(const char *file,
-                                 int line) { // a function, so that several in one expression are in sequence
+static inline void fy_note_place(const char *file, int line) {
   fy_where_file = file;
   fy_where_line = line;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far a long loop is: a bar on a terminal, plain lines elsewhere (tqdm).
+// Shows the progress of a long loop, like tqdm: a progress bar on a terminal, plain lines elsewhere.
 //
 //   FyProgress bar = fy_progress_begin("epoch 1/3", fy_loader_samples(loader), "samples");
 //   fy_for_batches(batch, loader) {
@@ -9,9 +9,10 @@
 //   }
 //   fy_progress_end(&bar, "loss %.4f", mean);
 //
-// On a terminal: one line, redrawn at most ten times a second: label, bar, the text, rate and time left. Elsewhere: a plain
-// line at most every ten seconds (and at the end), so that a log stays short. Color only on a terminal, and not when
-// NO_COLOR is set or TERM is "dumb". Everything goes to standard output.
+// On a terminal, it is one line with the label, the bar, your text, the rate and the remaining time, redrawn at most
+// ten times per second. Elsewhere, it prints a plain line at most every ten seconds and one at the end, so that a log
+// stays short. It uses color only on a terminal, and not if NO_COLOR is set or TERM is "dumb". All output goes to
+// standard output.
 #ifndef FERRY_BASE_PROGRESS_H
 #define FERRY_BASE_PROGRESS_H
 
@@ -21,22 +22,24 @@
 typedef struct FyProgress {
   const char *label, *unit; // borrowed
   int64_t total, done;
-  double start, shown; // seconds of the clock: the beginning, and when something was printed last
+  double start, shown; // in seconds: the times of the beginning and of the last output
   bool terminal, color;
 } FyProgress;
 
-// `total` in units ("samples", "steps"); label and unit are borrowed until the end.
+// Starts a progress display of `total` units ("samples", "steps"). Label and unit are borrowed until fy_progress_end.
+// fy_progress_add adds to the units that are done.
 FY_API FyProgress fy_progress_begin(const char *label, int64_t total, const char *unit);
 FY_API void fy_progress_add(FyProgress *progress, int64_t units);
 
-// Is it time to show something? Asking is cheap, and reading a loss from a device is not: do it only when this is true.
+// Returns whether it is time to show the progress again. This call is cheap, but reading a loss from a device is not:
+// read the loss only if the function returns true. fy_progress_show shows the progress with your text.
 FY_API bool fy_progress_due(const FyProgress *progress);
 FY_API void fy_progress_show(FyProgress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The last line: it stays, with the whole time in place of the time left. Nothing is shown after it.
+// Shows the last line, which stays visible, with the total time instead of the remaining time. Show nothing after it.
 FY_API void fy_progress_end(FyProgress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// Units per second since the beginning.
+// Returns the units per second since the beginning.
 FY_API double fy_progress_rate(const FyProgress *progress);
 
 #endif

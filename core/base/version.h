@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The version of these headers, by the rules of docs/api_stability.md. The build reads it from here for ferry.pc and `ferry --version`.
+// The version of these headers, numbered by the rules of docs/api_stability.md. The build copies it to ferry.pc and
+// `ferry --version`.
 //
 //   #if FERRY_VERSION >= FERRY_VERSION_NUMBER(1, 2, 0)
 #ifndef FERRY_BASE_VERSION_H
@@ -9,7 +10,7 @@
 #define FERRY_VERSION_MINOR 0
 #define FERRY_VERSION_PATCH 0
 
-// One number for each version, in the order of versions.
+// A version as one number; a later version has a larger number.
 #define FERRY_VERSION_NUMBER(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define FERRY_VERSION FERRY_VERSION_NUMBER(FERRY_VERSION_MAJOR, FERRY_VERSION_MINOR, FERRY_VERSION_PATCH)
 

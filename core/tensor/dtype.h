@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A zeroed dtype option means "the default": float32 for factories, "keep" for conversions.
+// A zeroed dtype option means the default: float32 for functions that create a tensor, no change for conversions.
 typedef enum FyDType {
   FY_DEFAULT_DTYPE = 0,
   FY_BOOL, // one byte, 0 or 1
@@ -21,7 +21,7 @@ typedef enum FyDType {
   FY_DTYPE_COUNT
 } FyDType;
 
-// Bytes per element; 0 if the value is not a dtype. The one list of them, for host and kernels, in C and CUDA.
+// Returns the bytes per element, or 0 if the value is not a dtype. Host code and kernels both use this function.
 static inline size_t fy_dtype_size(int dtype) {
   switch (dtype) {
   case FY_BOOL:
@@ -46,17 +46,17 @@ extern "C" {
 #endif
 
 const char *fy_dtype_name(FyDType dtype);        // "torch.float32"
-const char *fy_dtype_scalar_name(FyDType dtype); // "Float", as PyTorch's messages call it
+const char *fy_dtype_scalar_name(FyDType dtype); // "Float", the name in PyTorch's messages
 bool fy_dtype_is_floating(FyDType dtype);
 
-// torch.promote_types(a, b): the smallest type that both convert to.
+// Returns the smallest type to which both types convert. PyTorch: torch.promote_types(a, b).
 FyDType fy_promote_types(FyDType a, FyDType b);
 
 #ifdef __cplusplus
 }
 #endif
 
-// The dtype of a C pointer's elements, at compile time: FY_DTYPE_OF((float *)p) is FY_FLOAT32.
+// The dtype that matches the element type of a C pointer, at compile time: FY_DTYPE_OF((float *)p) is FY_FLOAT32.
 #define FY_DTYPE_OF(pointer)                                                                                           \
   _Generic((pointer),                                                                                                  \
       float *: FY_FLOAT32,                                                                                             \

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Tensors by name, as parameters and state dicts have them: Python's dict of tensors. (FyTensors, tensor.h, is its plain list:
-// it borrows the tensors for the time of a call.)
+// Lists of named tensors, for parameters and state dicts, like a Python dict of tensors. (FyTensors in tensor.h is a
+// plain list that borrows its tensors for one call.)
 #ifndef FERRY_TENSOR_LIST_H
 #define FERRY_TENSOR_LIST_H
 
 #include "tensor/tensor.h"
 
-// An object of the scope; each tensor counted, each name copied. A name may come twice.
+// A list of named tensors: an object owned by a scope. It holds a reference to each tensor and a copy of each name. A
+// name may occur more than once.
 typedef struct FyTensorList {
   FyObject object;
   int count;
   FyTensor **items;
-  char **names; // "fc1.weight"
+  char **names; // for example "fc1.weight"
 } FyTensorList;
 
-// An empty list, owned by the innermost scope.
+// Creates an empty list, owned by the innermost scope.
 FY_API FyTensorList *fy_tensor_list_new(void);
 
-// A further entry: the tensor is retained, the name copied. Raises FY_TYPE_ERROR for a tensor that is NULL and
-// FY_OUT_OF_MEMORY_ERROR; the list is then as it was.
+// Appends an entry: retains the tensor and copies the name. Raises FY_TYPE_ERROR if the tensor is NULL, and
+// FY_OUT_OF_MEMORY_ERROR. On an error the list does not change.
 FY_API void fy_list_add(FyTensorList *list, const char *name, FyTensor *tensor);
 
-// The first tensor of that name, borrowed from the list; fy_list_get raises FY_KEY_ERROR where there is none, fy_list_find
-// returns NULL.
+// Return the first tensor with that name, borrowed from the list. If there is none, fy_list_get raises FY_KEY_ERROR and
+// fy_list_find returns NULL.
 FY_API FyTensor *fy_list_get(const FyTensorList *list, const char *name);
 FY_API FyTensor *fy_list_find(const FyTensorList *list, const char *name);
 

@@ -22,8 +22,8 @@ REPOSITORY_FOLDERS = ("core", "chapters", "exercises", "solutions", "plots", "te
 
 PARTS = (
     ("Part one: tensors and devices", range(1, 11)),
-    ("Part two: making it fast", range(11, 20)),
-    ("Part three: inside the GPU", range(20, 30)),
+    ("Part two: making it fast", range(11, 19)),
+    ("Part three: inside the GPU", range(19, 33)),
 )
 TOOLS = ("performance", "inspector", "model", "scaling", "cuda_programs", "grading")
 

@@ -401,48 +401,12 @@ tracing() {
   has '^after fy_eval: True$'
   has '^the trace allocates 1 times$'
   has '^after three steps of training: True$'
-  has '^9 tensors of the model, 63216 bytes of numbers; the file: [0-9]+ bytes$'
+  has '^both use the same storage for 0\.weight: True$'
+  has '^the model: 9 tensors, 63216 bytes of numbers; the file: [0-9]+ bytes$'
   has '^the same for 16 images: True$'
   has '^NotImplementedError: fy_onnx_save: dropout draws random numbers'
   has '^CIFAR CNN, one image +'
   has 'conv2d \+ relu \+ max_pool2d[,(]'
-  cuda_graphs
-  algorithms
-}
-
-# Which algorithm wins is the machine's to say; how many searches there are is not. A simulated device is not timed.
-algorithms() {
-  simulated "^A simulated device's time says nothing about a GPU: what follows is timed on the CPU\\.\$"
-  has '^  \* (columns|oneDNN|Winograd|explicit|implicit|cuDNN)'
-  has '^results: the same bits: (True|False); at most [0-9.]+e-0[4-9] apart|^results: the same bits: True; at most 0\.0e\+00 apart'
-  has '^step 1: .*, 4 searches$'
-  has '^step 4: .*, 0 searches$'
-  has '^all of one size +on +4 '
-  has '^each one smaller +off +0 '
-  has '^each one smaller +on +32 '
-}
-
-# Counts, which are the same in every mode of the simulator; the CPU has no graphs.
-cuda_graphs() {
-  if [ "$runtime" = off ]; then
-    has '^Left out: the CPU has no CUDA graphs'
-    hasnt 'graph launches'
-    return
-  fi
-  simulated '^a training step: 30 ops, 34 launches$'
-  has '^5 copied into x, replayed: +60 60 60$'
-  has '^x a new tensor of 7, replayed: +60 60 60$'
-  has '^reset, and emptied again: +0 bytes in the pool'
-  has '^losses of the two that are equal to the last bit: 40 of 40$'
-  simulated '^call by call +34 +0 +0 +2$'
-  simulated '^replayed +0 +1 +34 +3$'
-  has '^ten steps, three of them before the capture: w = -4\.1381$'
-  has '^ten steps, none before the capture: +w = -1\.0000$'
-  has '^RuntimeError: CUDA error: operation not permitted when stream is capturing$'
-  has '^RuntimeError: Cannot copy between CPU and CUDA tensors during CUDA graph capture'
-  has '^RuntimeError: CUDA error: capturing stream has unjoined work$'
-  has '^RuntimeError: Attempting CUDA graph capture of step\(\) for an instance of Adam'
-  simulated '^step 2, grad_fn of the output GraphedBackward: 24 launches, 2 graph launches$'
 }
 
 distributed() {
@@ -468,6 +432,48 @@ distributed() {
   has '^\[1\] 4 tensors read, the first is 0\.weight$'
   has '^\[0\] efficiency: [0-9.]+$'
   has '^\[0\] counted in a step: 1 all-reduce of 940\.6 kB, of which 940\.6 kB in memory that the ranks share$'
+}
+
+# Counts, which are the same in every mode of the simulator. The CPU has no graphs.
+cuda_graphs() {
+  run 17_cuda_graphs --quick
+  ends_well
+  first_line
+  if [ "$runtime" = off ]; then
+    has '^CUDA graphs need a CUDA device, real or simulated'
+    hasnt 'graph launches'
+    return
+  fi
+  simulated '^a training step: 30 ops, 34 launches$'
+  has '^recorded: 2 kernels, none of which has run$'
+  has '^5 copied into x, replayed: +60 60 60$'
+  has '^x a new tensor of 7, replayed: +60 60 60$'
+  has '^after reset and fy_empty_cache: +0 bytes in the pool'
+  has '^bit-identical losses: 40 of 40$'
+  simulated '^eager +34 +0 +0 +2$'
+  simulated '^replayed +0 +1 +34 +3$'
+  has '^ten steps, three of them before the capture: w = -4\.1381$'
+  has '^ten steps, none before the capture: +w = -1\.0000$'
+  has '^RuntimeError: CUDA error: operation not permitted when stream is capturing$'
+  has '^RuntimeError: Cannot copy between CPU and CUDA tensors during CUDA graph capture'
+  has '^RuntimeError: CUDA error: capturing stream has unjoined work$'
+  has '^RuntimeError: Attempting CUDA graph capture of step\(\) for an instance of Adam'
+  simulated '^step 2, grad_fn of the output GraphedBackward: 24 launches, 2 graph launches$'
+}
+
+# The fastest algorithm depends on the machine, the number of searches does not. A simulated device is not timed.
+benchmark_mode() {
+  run 18_benchmark_mode --quick
+  ends_well
+  first_line
+  simulated "^A simulated device's time says nothing about a GPU: what follows is timed on the CPU\\.\$"
+  has '^  \* (columns|oneDNN|Winograd|explicit|implicit|cuDNN)'
+  has '^bit-identical results: (False|True); largest difference / largest value: ([0-9]e-0[5-9]|0e\+00)$'
+  has '^step 1: .*, 4 searches$'
+  has '^step 4: .*, 0 searches$'
+  has '^all of the same size +on +4 '
+  has '^each smaller by one +off +0 '
+  has '^each smaller by one +on +32 '
 }
 
 own_op() {
@@ -546,6 +552,8 @@ checkpointing
 profiling
 tracing
 distributed
+cuda_graphs
+benchmark_mode
 own_op
 arguments
 no_colors

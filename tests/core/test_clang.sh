@@ -16,7 +16,7 @@ for room in $(find core/sim core/inspect core/model -name '*.c' -printf '%h\n' |
   result $? "clang takes $room without a warning" "$(grep -m 1 -E 'error|warning' "$work/said")"
 done
 
-for file in chapters/kernels/transpose.cu chapters/24_reductions.cu; do
+for file in chapters/kernels/transpose.cu chapters/24_reductions.cu chapters/25_warps.cu; do
   build/cu2cpp "$file" "$work/kernels.cpp" &&
     clang++ -fsyntax-only -std=c++17 -D_GNU_SOURCE -DFERRY_SIM=1 -w -Icore/sim/include -Ibuild/sim/core -Icore -Ibuild/include \
       -iquote "$(dirname "$file")" "$work/kernels.cpp" 2>"$work/said"

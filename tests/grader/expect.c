@@ -140,9 +140,9 @@ static void element_texts(const Array *a, const Array *want, int64_t at, char ex
   number_text(wanted, expected);
   number_text(x, is);
   if (kernels && isnan(wanted))
-    snprintf(expected, 64, "memory left as it was");
+    snprintf(expected, 64, "unchanged memory");
   if (kernels && memcmp(&a->f32[at], "\xff\xff\xff\xff", sizeof(float)) == 0)
-    snprintf(is, 64, "nothing, it was never written");
+    snprintf(is, 64, "memory that was never written");
   if (kernels && filling_at(a, at) == HANDED_ON)
     snprintf(is, 64, "a NaN from uninitialized memory");
 }
@@ -170,14 +170,14 @@ static const Array *expect_something(Case *c, const char *name) {
   const Array *a = got(c, name);
   if (!a) {
     bool null = message_find(&c->reply, 'a', name) != NULL;
-    case_fail(c, NULL, null ? "%s: the answer returned NULL" : "%s: nothing came back", name);
+    case_fail(c, NULL, null ? "%s: expected a tensor, got NULL" : "%s: expected a result, got none", name);
   }
   return a;
 }
 
 static void fail_for_guards(Case *c, const char *name) {
   c->fallback = &PAST_THE_END;
-  case_fail(c, NULL, "%s: memory before or after it was written", name);
+  case_fail(c, NULL, "%s: memory before or after this array was overwritten", name);
 }
 
 bool expect_array(Case *c, const char *name, const Array *want, double tolerance) {
@@ -206,7 +206,7 @@ bool expect_number(Case *c, const char *name, double want, double tolerance) {
   if (array_is_close(x, want, tolerance))
     return true;
   if (!message_find(&c->reply, 'n', name))
-    case_fail(c, NULL, "%s: nothing came back", name);
+    case_fail(c, NULL, "%s: expected a result, got none", name);
   else {
     char expected[64], is[64];
     number_text(want, expected);
@@ -228,7 +228,7 @@ bool expect_device(Case *c, const char *name, const char *device, const Mistake 
     return false;
   if (strcmp(got_device(c, name), device) == 0)
     return true;
-  return case_fail(c, mistake, "%s: expected on %s, is on %s", name, device, got_device(c, name));
+  return case_fail(c, mistake, "%s: expected device %s, got %s", name, device, got_device(c, name));
 }
 
 bool expect_at_most(Case *c, const char *what, int64_t have, int64_t most, const Mistake *mistake) {
@@ -281,9 +281,9 @@ bool expect_error(Case *c, const char *text, const Mistake *mistake) {
   if (strstr(got_error(c), text))
     return true;
   if (*got_error(c))
-    case_fail(c, mistake, "expected an error with \"%s\", got: %.400s", text, got_error(c));
+    case_fail(c, mistake, "expected an error that contains \"%s\", got: %.400s", text, got_error(c));
   else
-    case_fail(c, mistake, "expected an error with \"%s\", and there was none", text);
+    case_fail(c, mistake, "expected an error that contains \"%s\", got none", text);
   return false;
 }
 
@@ -348,20 +348,20 @@ static void judge_side_effects(Case *c) {
   static const struct {
     const char *what, *finding;
     const Mistake *mistake;
-  } left[] = {{"gradients off", "after the call autograd no longer records", &GRAD_LEFT},
-              {"gradients on", "after the call autograd records again", &GRAD_SWITCHED_ON},
-              {"stream", "after the call another stream is current than before", &STREAM_LEFT},
-              {"device", "after the call another device is current than before", &DEVICE_LEFT},
-              {"autocast", "after the call autocast is not as it was before", &AUTOCAST_LEFT},
-              {"evaluation", "after the call the model, or a part of it, is in evaluation mode", &MODE_LEFT},
-              {"training", "after the call the model, or a part of it, is in training mode", &MODE_LEFT},
-              {"scope", "after the call a scope is open that was not before", &SCOPE_LEFT}};
+  } left[] = {{"gradients off", "autograd is disabled after the call", &GRAD_LEFT},
+              {"gradients on", "autograd is enabled after the call", &GRAD_SWITCHED_ON},
+              {"stream", "the current stream is different after the call", &STREAM_LEFT},
+              {"device", "the current device is different after the call", &DEVICE_LEFT},
+              {"autocast", "the autocast state is different after the call", &AUTOCAST_LEFT},
+              {"evaluation", "the model, or a part of it, is in evaluation mode after the call", &MODE_LEFT},
+              {"training", "the model, or a part of it, is in training mode after the call", &MODE_LEFT},
+              {"scope", "a scope that the call opened is still open", &SCOPE_LEFT}};
   for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
     if (strcmp(got_text(c, "#left"), left[i].what) == 0)
       fail_besides(c, left[i].mistake, left[i].finding);
   if (*got_text(c, "#given up")) {
     char text[256];
-    snprintf(text, sizeof text, "after the call: %.64s is no longer there for the caller", got_text(c, "#given up"));
+    snprintf(text, sizeof text, "the call freed %.64s, which belongs to the caller", got_text(c, "#given up"));
     fail_besides(c, &GIVEN_UP, text);
   }
   if (*got_text(c, "#changed")) {

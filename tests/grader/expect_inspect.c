@@ -8,34 +8,36 @@
 
 const Mistake RACE = {
     "data race",
-    "Two threads access the same memory, at least one of them writes, and nothing orders the accesses. Within a block "
-    "__syncthreads() orders them; between blocks an atomic operation or a second launch does.",
+    "Two threads access the same memory without synchronization, and at least one of them writes. Within a block, call "
+    "__syncthreads() between the two accesses. Between blocks, use an atomic operation or a second launch.",
     "docs/32_debugging_kernels.md#missing-barrier-data-race"};
 const Mistake STREAMS_APART = {"missing synchronization between streams",
-                               "With the streams in another order the result differs. If one stream needs what another "
-                               "computes, let it wait: cudaStreamWaitEvent, or a synchronization of the stream.",
+                               "The result depends on which stream runs first. If a stream needs the result of another "
+                               "stream, make it wait: call cudaStreamWaitEvent, or synchronize the other stream.",
                                "docs/28_streams.md#streams-and-events"};
 const Mistake BARRIER_MISSED = {"divergent barrier",
-                                "All threads of a block must reach each __syncthreads(). Put the accesses into the "
-                                "if, not the barrier, and let no thread return before it.",
+                                "All threads of a block must reach each __syncthreads(). Put the memory accesses "
+                                "inside the if, but not the barrier. No thread may return before the barrier.",
                                 "docs/32_debugging_kernels.md#divergent-barrier"};
-const Mistake OUT_OF_BOUNDS = {"out-of-bounds access",
-                               "An index is beyond the end of the array. Compare it with the size before the access.",
-                               "docs/32_debugging_kernels.md#out-of-bounds-access"};
-const Mistake READ_UNWRITTEN = {
-    "uninitialized read",
-    "Memory is read that nothing has written, and it may hold anything. Write it first, even if it is only zero.",
-    "docs/32_debugging_kernels.md#uninitialized-shared-memory"};
+const Mistake OUT_OF_BOUNDS = {
+    "out-of-bounds access", "An index is outside the bounds of an array. Compare it with the size before the access.",
+    "docs/32_debugging_kernels.md#out-of-bounds-access"};
+const Mistake READ_UNWRITTEN = {"uninitialized read",
+                                "A thread reads memory that has never been written, so the value is undefined. Write "
+                                "the memory first, even if the value is 0.",
+                                "docs/32_debugging_kernels.md#uninitialized-shared-memory"};
 const Mistake MISALIGNED_VECTOR = {"misaligned vector access",
-                                   "The address of a vector access must be a multiple of its size, 8 or 16 bytes. "
-                                   "Otherwise the kernel fails on a GPU.",
+                                   "The address of a vector access must be a multiple of the access size, which is 8 "
+                                   "or 16 bytes. Otherwise, the kernel fails on a GPU.",
                                    "docs/22_global_memory.md#vectorized-loads-float4"};
 const Mistake FREED_BEFORE = {"use after free",
-                              "A kernel accesses memory that was freed before. Free it after the last use.",
+                              "A kernel accesses memory that is already freed. Call cudaFree after the last use.",
                               "docs/32_debugging_kernels.md#use-after-free"};
-const Mistake NOT_FREED = {"memory leak", "Each call must free with cudaFree what it allocated with cudaMalloc.",
-                           "docs/20_the_first_kernel.md#host-and-device"};
-const Mistake BAD_ADDRESS = {"invalid device pointer", "The pointer does not point to device memory.",
+const Mistake NOT_FREED = {
+    "memory leak", "Memory from cudaMalloc is still allocated after the call. Free it with cudaFree before you return.",
+    "docs/20_the_first_kernel.md#host-and-device"};
+const Mistake BAD_ADDRESS = {"invalid device pointer",
+                             "A pointer does not point to device memory. Pass a pointer from cudaMalloc.",
                              "docs/20_the_first_kernel.md#host-and-device"};
 
 bool case_inspected(const Case *c) {
@@ -87,7 +89,7 @@ static void say(const Case *c, const InspectFinding *f, char *text, size_t bytes
   char first[300], second[300], lines[2][200] = {"", ""};
   bool two = f->second.file != NULL;
   if (c->symptoms) {
-    snprintf(text, bytes, "the inspector reports an error in %.100s: ./ferry inspect shows it",
+    snprintf(text, bytes, "the inspector reports an error in %.100s (run ./ferry inspect to see it)",
              f->kernel >= 0 ? i->kernels[f->kernel].name : "the program");
     return;
   }
@@ -118,7 +120,7 @@ static bool was_seen(Case *c) {
   const Inspection *i = c->inspection;
   if (i->kernel_count > 0 || counts(c)->launches == 0)
     return true;
-  case_fail(c, NULL, "a kernel was launched, and the inspector saw none");
+  case_fail(c, NULL, "a kernel was launched, but the inspector saw none");
   return false;
 }
 
@@ -133,7 +135,7 @@ bool expect_no_finding(Case *c) {
   int others = inspection_errors(c->inspection) - 1;
   if (!c->fallback)
     c->fallback = mistake_of(f);
-  case_fail(c, NULL, others ? "%s\n(and %d more: ./ferry inspect shows all)" : "%s", text, others);
+  case_fail(c, NULL, others ? "%s\n(and %d more; run ./ferry inspect to see all)" : "%s", text, others);
   return false;
 }
 
@@ -278,7 +280,7 @@ static void say_bound(char *text, size_t bytes, Inspected what, double value, do
                                    "sectors stored to global memory per request",
                                    "shared-memory wavefronts per request"};
   static const char *const number[] = {"atomic operations on global memory", "atomic operations on shared memory",
-                                       "launches of kernels", "sectors loaded from global memory",
+                                       "kernel launches", "sectors loaded from global memory",
                                        "loads from shared memory"};
   if (what == ACTIVE_LANES)
     snprintf(text, bytes, "active lanes: %.0f %%, expected at least %.0f %%", 100 * value, 100 * bound);
@@ -295,7 +297,7 @@ bool expect_inspected(Case *c, Inspected what, Where where, double bound, const 
   if (!was_seen(c))
     return false;
   if (where.kernel && isnan(worst_of(c->inspection, KERNEL_LAUNCHES, where).value)) {
-    return case_fail(c, mistake, "no kernel %s was launched", where.kernel);
+    return case_fail(c, mistake, "the kernel %s was not launched", where.kernel);
   }
   if (what <= STORED_SECTORS && counts(c)->launches > 0 && !any_global_access(c->inspection)) {
     return case_fail(c, mistake, "the inspector saw no access to global memory");
@@ -306,7 +308,7 @@ bool expect_inspected(Case *c, Inspected what, Where where, double bound, const 
   say_bound(text, sizeof text, what, w.value, bound);
   if (w.line) {
     quote(c->inspection, w.line->spot, line, sizeof line);
-    snprintf(at, sizeof at, "\nmost of all at %s", inspect_spot(c->inspection, w.line->spot, spot, sizeof spot));
+    snprintf(at, sizeof at, "\nmainly at %s", inspect_spot(c->inspection, w.line->spot, spot, sizeof spot));
   }
   return case_fail(c, mistake, "%s%s%.100s%s%s", text, w.kernel ? " in " : "", w.kernel ? w.kernel->name : "", at,
                    line);
@@ -336,7 +338,7 @@ static int64_t threads_of(const InspectKernel *k) {
 bool expect_parallel(Case *c, double share, const Mistake *mistake) {
   for (int n = 0; c->inspection && n < c->inspection->kernel_count; n++)
     if (threads_of(&c->inspection->kernels[n]) == 1)
-      return case_fail(c, mistake, "%.100s has one thread", c->inspection->kernels[n].name);
+      return case_fail(c, mistake, "%.100s was launched with a single thread", c->inspection->kernels[n].name);
   return expect_lanes(c, share, mistake);
 }
 
@@ -350,5 +352,5 @@ bool expect_threads(Case *c, int64_t least, const Mistake *mistake) {
     const int64_t threads = threads_of(&c->inspection->kernels[n]);
     most = threads > most ? threads : most;
   }
-  return expect_at_least(c, "threads of the largest launch", most, least, mistake);
+  return expect_at_least(c, "threads in the largest launch", most, least, mistake);
 }

@@ -26,10 +26,10 @@ finds_what_is_meant() { # FILE [OPTIONS]
     "status $status: $(head -n 4 "$work/out" | tr '\n' ' ')"
 }
 
-for file in chapters/2[3-9]*.cu; do
+for file in chapters/2[3-9]*.cu chapters/3*.cu; do
   finds_what_is_meant "$file" --blocks 4
 done
-for file in chapters/2[0-2]*.cu chapters/kernels/*.cu; do
+for file in chapters/19*.cu chapters/2[0-2]*.cu chapters/kernels/*.cu; do
   finds_what_is_meant "$file"
 done
 finish

@@ -23,7 +23,7 @@ says 'no workspace yet' 2 './ferry start' "$ferry" run
 says 'start' 0 'Copied' "$ferry" start
 says 'where one is' 0 '0 of' "$ferry"
 says 'the list' 0 'Create a tensor on its device' "$ferry" list
-says 'the stub fails' 1 'the answer returned NULL' "$ferry" run 3.1
+says 'the stub fails' 1 'expected a tensor, got NULL' "$ferry" run 3.1
 says 'no jump ahead: hint' 0 '1 of 3' "$ferry" hint 3.1
 says 'a second hint' 0 '2 of 3' "$ferry" hint 3.1
 says 'no solution before the pass' 1 'has not passed yet' "$ferry" solution 3.1
