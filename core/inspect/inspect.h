@@ -288,11 +288,14 @@ struct block_state {
   uint32_t last_event; // an access that was not stored as an event, while `last_at` is the lane's next position
   const uint32_t *last_at;
   const struct lane *last_lane;
+  bool exchanges; // the running access is an atomic exchange
   bool skip_next; // the next access is out of bounds, and has been reported
   struct {
     struct finding *finding;
-    uint64_t address, before;
-    unsigned bytes;
+    uint64_t address;
+    size_t bytes, room;
+    unsigned char *before;
+    uint32_t event;         // of the second write
     enum finding_kind kind; // what it is if the values differ
   } equal;                  // two threads wrote: was it the same value?
 };

@@ -7,10 +7,20 @@
 #include "tool/compile/files.h"
 #include "model/gpu.h"
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+// "-Ifolder" or "-Dmacro", for the compiler, which runs in another folder.
+static const char *preprocessor_flag(char option, const char *value) {
+  char folder[PATH_MAX], *flag;
+  const bool is_folder = option == 'I' && realpath(value, folder);
+  if (asprintf(&flag, "-%c%s", option, is_folder ? folder : value) < 0)
+    fatal_error("no memory for an option");
+  return flag;
+}
 
 static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox) {
   for (int i = 1; i < argc; i++) {
@@ -44,6 +54,14 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       o->nvcc = true;
       continue;
     }
+    if (strncmp(option, "-I", 2) == 0 || strncmp(option, "-D", 2) == 0) {
+      if (!option[2] && i + 1 == argc)
+        return usage_error(argv[0], "%s needs a value", option);
+      if (o->flag_count == INSPECT_MACROS)
+        return usage_error(argv[0], "there can be %d options -I and -D", INSPECT_MACROS);
+      o->flags[o->flag_count++] = preprocessor_flag(option[1], option[2] ? option + 2 : argv[++i]);
+      continue;
+    }
     if (strcmp(option, "--with") == 0) {
       if (i + 1 == argc || o->with_count == INSPECT_FILES)
         return usage_error(argv[0], "--with needs a file, and there can be %d of them", INSPECT_FILES);
@@ -74,6 +92,16 @@ static bool has_main(const char *text) {
   for (const char *at = text; (at = strstr(at, "main")); at += 4)
     if (at > text && (at[-1] == ' ' || at[-1] == '\n') && at[4 + strspn(at + 4, " \t")] == '(')
       return true;
+  return false;
+}
+
+// Then main may be in a header.
+static bool includes_own_header(const char *text) {
+  for (const char *at = text; (at = strchr(at, '#')); at++) {
+    const char *word = at + 1 + strspn(at + 1, " \t");
+    if (strncmp(word, "include", 7) == 0 && word[7 + strspn(word + 7, " \t")] == '"')
+      return true;
+  }
   return false;
 }
 
@@ -112,7 +140,8 @@ static void print_skipped_tests(const Exercise *e) {
 // would otherwise escape the sandbox. Sets `exercise` where the file is an answer; the result is an exit status, or -1 to go on.
 static int choose_subject(const InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
   const Exercise *e = o->file ? exercise_of(o->file) : NULL;
-  const bool program = !text || has_main(text), unconfined = sandbox && strcmp(sandbox, "none") == 0;
+  const bool program = !text || has_main(text) || (!e && includes_own_header(text)),
+             unconfined = sandbox && strcmp(sandbox, "none") == 0;
   if (program && e && text && !unconfined)
     return usage_error("inspect",
                        "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
@@ -121,8 +150,8 @@ static int choose_subject(const InspectOptions *o, const char *sandbox, const ch
   if (!program && !e)
     return not_a_program(o);
   *exercise = program ? NULL : e;
-  if (*exercise && o->with_count > 0)
-    return usage_error("inspect", "--with is for programs: an answer is one file");
+  if (*exercise && (o->with_count > 0 || o->flag_count > 0))
+    return usage_error("inspect", "--with, -I and -D are for programs: an answer is one file");
   return *exercise ? begin_sandbox("inspect", sandbox) : -1;
 }
 

@@ -63,6 +63,7 @@ const Command commands[] = {
      "in descending order.\n"
      "--program PROG  inspect a program that is already built with instrumented kernels, instead of a file\n"
      "--with FILE.cu  also compile and link this file; may be repeated\n"
+     "-I DIR, -D NAME[=VALUE]  for the preprocessor, as nvcc takes them\n"
      "--kernel NAME   instrument only this kernel\n"
      "--blocks N      instrument N blocks of each launch, from the middle of the grid; the others run uninstrumented\n"
      "--gpu NAME      model this GPU: the time of each kernel, and what limits it (FERRY_SIM_GPU=list names them)\n"

@@ -99,11 +99,17 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
   return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
 }
 
+static void preprocessor_flags(Words *c, const InspectOptions *o) {
+  for (int i = 0; i < o->flag_count; i++)
+    words_add(c, o->flags[i]);
+}
+
 static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool apart) {
   Words first = {0}, second = {0};
   char cccl[PATH_MAX];
   words_split(&first, flags_of(u));
   words_split(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  preprocessor_flags(&first, &j->options);
   words_split(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
   if (nvcc_find_cccl(cccl, sizeof cccl))
     words_addf(&first, "-isystem%s", cccl);
@@ -125,6 +131,7 @@ static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, b
   snprintf(folder, sizeof folder, "%s", u->source);
   *strrchr(folder, '/') = '\0';
   words_split(c, apart ? "-DCUDASIM_KERNELS_APART" : "");
+  preprocessor_flags(c, &j->options);
   words_split(c, nvcc_file_looks_through_casts(u->source) ? "-fno-strict-aliasing" : "");
   words_add(c, "-I" CONFIG_ROOT "/build/sim/core");
   words_add(c, "-I" CONFIG_ROOT "/core/sim/include");
@@ -299,6 +306,7 @@ bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
   words_add(&c, CONFIG_NVCC);
   words_split(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
   words_add(&c, "-I" CONFIG_ROOT "/core");
+  preprocessor_flags(&c, &j->options);
   words_add(&c, j->build.source);
   return run_tool(c.items, j->build.folder, NULL, NULL, out) == 0;
 }

@@ -8,7 +8,7 @@
 
 #include "inspect/report/inspection.h"
 
-enum { INSPECT_FILES = 8 };
+enum { INSPECT_FILES = 8, INSPECT_MACROS = 64 };
 
 typedef struct InspectOptions {
   const char *file;
@@ -17,13 +17,15 @@ typedef struct InspectOptions {
   const char *json, *html;         // where to write the report
   const char *with[INSPECT_FILES]; // further sources of the program
   int with_count;
-  const char *gpu;   // the modeled GPU (FERRY_SIM_GPU); NULL: as the environment says
-  bool quiet;        // drop the program's output
-  bool table;        // one row per kernel
-  bool once;         // one run, with threads in ascending order
-  bool no_registers; // do not ask ptxas
-  bool nvcc;         // take the file as ./ferry nvcc does: C++ name lookup finds the kernel of a launch
-  char **arguments;  // of the program, NULL-terminated
+  const char *gpu;                   // the modeled GPU (FERRY_SIM_GPU); NULL: as the environment says
+  bool quiet;                        // drop the program's output
+  bool table;                        // one row per kernel
+  bool once;                         // one run, with threads in ascending order
+  bool no_registers;                 // do not ask ptxas
+  bool nvcc;                         // take the file as ./ferry nvcc does: C++ name lookup finds the kernel of a launch
+  const char *flags[INSPECT_MACROS]; // "-I/absolute/folder", "-DNAME=1": for the preprocessor
+  int flag_count;
+  char **arguments; // of the program, NULL-terminated
 } InspectOptions;
 
 typedef struct InspectBuild {

@@ -83,7 +83,10 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   inspect_spot(i, f->second, second, sizeof second);
   if (inspect_times(f) > 1 && strcmp(f->kind->id, "barrier") != 0)
     snprintf(count, sizeof count, ", %llu times", (unsigned long long)inspect_times(f));
-  inspect_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
+  if (f->first.file || f->kernel >= 0)
+    inspect_wrapped(9, "%s%s%s: %s%s", first, two ? " and " : "", two ? second : "", f->detail, count);
+  else
+    inspect_wrapped(9, "%s%s.", f->detail, count);
   for (int n = 0; n < 1 + two; n++) {
     Spot spot = n ? f->second : f->first;
     inspect_source_line(i, spot, source, sizeof source - 12);

@@ -22,6 +22,9 @@ static const InspectKind kinds[] = {
      "The pointer does not point to device memory. Was it allocated on the device, and is its index right?", false},
     {"argument", "host pointer passed to a kernel", "Allocate the memory with cudaMalloc, and copy the data to it.",
      false},
+    {"constant", "write to constant memory",
+     "Kernels can only read __constant__ variables: write to device memory, or let the host call cudaMemcpyToSymbol.",
+     false},
     {"race-block", "data race within a block",
      "Put a __syncthreads() between the two accesses, where every thread of the block reaches it.", false},
     {"race-warp", "data race within a warp",
@@ -40,6 +43,10 @@ static const InspectKind kinds[] = {
      "Several threads write the same value. That is harmless, but one of them is enough.", true},
     {"divergent", "divergent barrier (deadlock)",
      "Not every thread of the block reaches this __syncthreads(). Move it out of the branch.", false},
+    {"divergent-grid", "divergent grid barrier (deadlock)",
+     "Not every block of the grid reaches this grid.sync(). Move it out of the branch, or let no block return before "
+     "it.",
+     false},
     {"lanes", "divergent warp function (deadlock)",
      "Every lane in the mask must execute the call. Move it out of the branch, or pass the mask of the lanes that take "
      "the branch.",
@@ -53,6 +60,9 @@ static const InspectKind kinds[] = {
     {"uninitialized-global", "read of uninitialized device memory",
      "Initialize it first, with cudaMemset, a copy or a kernel.", false},
     {"leak", "memory leak", "Free the memory (cudaFree, cudaFreeHost) when it is no longer needed.", false},
+    {"unfinished", "program ended without waiting for the device",
+     "A process that ends stops its kernels: call cudaDeviceSynchronize() and check its result before main returns.",
+     true},
     {"barrier", "redundant barrier",
      "No thread accessed after it what another thread had written or read before it: it may not be needed.", true}};
 

@@ -302,6 +302,12 @@ static void divergent(int thread, const char *file, int line, int other, const c
                 other, block);
 }
 
+static void divergent_grid(const char *file, int line, unsigned int returned) {
+  struct block_state *bs = inspect_current;
+  finding_add(FIND_DIVERGENT_GRID, bs->launch->kernel, (struct location){.file = file, .line = line},
+              "block %u waits here, block %u has returned", block_of(bs->launch, bs->instance), returned);
+}
+
 static void livelocked(void) {
   struct block_state *bs = inspect_current;
   finding_add(FIND_LIVELOCK, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
@@ -408,6 +414,16 @@ static bool will_count(const struct cudasim_launch_request *request) {
   return request->inspected && kernel_is_wanted(request);
 }
 
+// A process that ends takes its kernels with it. Here they run to their end, so that the same is found each time.
+static void exits(void) {
+  if (inspect_current || !sim_vector_clock_host_is_behind())
+    return;
+  inspect_hold();
+  finding_add(FIND_UNFINISHED, NULL, (struct location){0}, "main ended, and had not waited for the device");
+  inspect_release();
+  sim_finish_work();
+}
+
 // A program that exits in the middle of a kernel still writes its findings.
 static void at_exit(void) {
   if (inspect_current == NULL)
@@ -463,6 +479,8 @@ static const struct sim_plugin inspector = {.launch_begin = launch_begin,
                                             .grid_barrier = grid_barrier,
                                             .pause = pause_block,
                                             .divergent = divergent,
+                                            .divergent_grid = divergent_grid,
+                                            .exits = exits,
                                             .dies = dies,
                                             .livelocked = livelocked,
                                             .faulted = faulted,

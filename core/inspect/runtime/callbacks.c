@@ -186,9 +186,9 @@ static unsigned atomic_kind(unsigned bytes) {
 
 #define ATOMIC_ACCESS(address, bytes)                                                                                  \
   do {                                                                                                                 \
-    struct block_state *bs = inspect_current;                                                                          \
-    if (__builtin_expect(bs != NULL, 1))                                                                               \
-      lane_access(bs, (uint64_t)(uintptr_t)(address), bytes, event_at(CALLER, atomic_kind(bytes)));                    \
+    struct block_state *access_bs = inspect_current;                                                                   \
+    if (__builtin_expect(access_bs != NULL, 1))                                                                        \
+      lane_access(access_bs, (uint64_t)(uintptr_t)(address), bytes, event_at(CALLER, atomic_kind(bytes)));             \
     else                                                                                                               \
       strong_elsewhere((uint64_t)(uintptr_t)(address), bytes, program_pc(CALLER), true);                               \
   } while (0)
@@ -204,6 +204,19 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
     (void)order;                                                                                                       \
     ATOMIC_ACCESS(p, bits / 8);                                                                                        \
     return builtin(p, value, __ATOMIC_SEQ_CST);                                                                        \
+  }
+// Whether the program uses the old value is unknown, so uninitialized memory is not reported.
+#define ATOMIC_EXCHANGE(bits, T)                                                                                       \
+  T __tsan_atomic##bits##_exchange(volatile T *p, T value, int order);                                                 \
+  T __tsan_atomic##bits##_exchange(volatile T *p, T value, int order) {                                                \
+    struct block_state *bs = inspect_current;                                                                          \
+    (void)order;                                                                                                       \
+    if (bs)                                                                                                            \
+      bs->exchanges = true;                                                                                            \
+    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
+    if (bs)                                                                                                            \
+      bs->exchanges = false;                                                                                           \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                            \
   }
 #define ATOMIC_COMPARE(bits, T, name)                                                                                  \
   int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure);      \
@@ -228,7 +241,7 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
     ATOMIC_ACCESS(p, bits / 8);                                                                                        \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                      \
   }                                                                                                                    \
-  ATOMIC_UPDATE(bits, T, exchange, __atomic_exchange_n)                                                                \
+  ATOMIC_EXCHANGE(bits, T)                                                                                             \
   ATOMIC_UPDATE(bits, T, fetch_add, __atomic_fetch_add)                                                                \
   ATOMIC_UPDATE(bits, T, fetch_sub, __atomic_fetch_sub)                                                                \
   ATOMIC_UPDATE(bits, T, fetch_and, __atomic_fetch_and)                                                                \

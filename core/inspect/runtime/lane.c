@@ -170,6 +170,12 @@ static bool is_a_threads(const struct block_state *bs, uint64_t address) {
          address - bs->sim_state < bs->sim_state_bytes;
 }
 
+static void to_constant(struct block_state *bs, size_t offset, uint32_t event) {
+  finding_add(FIND_CONSTANT, bs->launch->kernel, (struct location){.first = event_pc(event)},
+              "byte %zu of the program's constant memory: thread %d of block %u", offset, bs->thread,
+              block_of(bs->launch, bs->instance));
+}
+
 static void of_the_host(struct block_state *bs, uint32_t event) {
   finding_add(FIND_ILLEGAL, bs->launch->kernel, (struct location){.first = event_pc(event)},
               "host memory: thread %d of block %u", bs->thread, block_of(bs->launch, bs->instance));
@@ -177,9 +183,12 @@ static void of_the_host(struct block_state *bs, uint32_t event) {
 
 // Two threads' writes of the same value are compared when the second thread goes on. An access that failed the
 // compiler's bounds check is not reported twice: true is returned.
-static bool end_pending(struct block_state *bs) {
+static bool end_pending(struct block_state *bs, uint32_t event) {
   bool skip = bs->skip_next;
-  bs->skip_next = bs->pending = false;
+  bs->skip_next = false;
+  if (race_awaits_value(bs, event))
+    return skip;
+  bs->pending = false;
   inspect_tail.limit = bs->lane->tail.limit;
   if (bs->equal.finding)
     race_resolve_equal(bs);
@@ -235,7 +244,7 @@ static __attribute__((noinline)) void lane_access_slow(struct block_state *bs, u
   size_t offset;
   if (bs->idle)
     return;
-  bool skip = end_pending(bs);
+  bool skip = end_pending(bs, event);
   enum space space = memory_space(bs, address, &memory, &offset);
   if (space == SPACE_SHARED && !bs->known_shared[offset / MEMORY_WORD] && is_guard(offset)) {
     skip_event(bs, event);
@@ -243,7 +252,9 @@ static __attribute__((noinline)) void lane_access_slow(struct block_state *bs, u
   }
   if (space == SPACE_NONE) {
     skip_event(bs, event);
-    if (program_is_constant(address, &offset))
+    if (program_is_constant(address, &offset) && !is_read(event))
+      to_constant(bs, offset, event);
+    else if (program_is_constant(address, &offset))
       history_reads_constant(bs->launch, address, offset, event);
     else if (inspect_scored && !is_a_threads(bs, address))
       of_the_host(bs, event);

@@ -19,6 +19,7 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "race-async",
                                             "equal",
                                             "divergent",
+                                            "divergent-grid",
                                             "lanes",
                                             "livelock",
                                             "uninitialized-shared",
@@ -30,7 +31,9 @@ static const char *const names[FINDINGS] = {"race-block",
                                             "freed",
                                             "illegal",
                                             "argument",
-                                            "leak"};
+                                            "constant",
+                                            "leak",
+                                            "unfinished"};
 
 // Writes a text as a field: without tabs and line breaks.
 static void write_text(FILE *out, const char *before, const char *text) {

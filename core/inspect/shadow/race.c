@@ -186,28 +186,38 @@ static uint32_t allocated_at(uint64_t address, enum space space) {
   return a ? a->pc : 0;
 }
 
-static uint64_t value_at(uint64_t address, unsigned bytes) {
-  uint64_t value = 0;
-  memcpy(&value, (const void *)(uintptr_t)address, bytes < sizeof value ? bytes : sizeof value); // NOLINT
-  return value;
-}
-
-// Two writes of the same value are harmless. The second write's value is known when its thread goes on.
-static void await_value(struct block_state *bs, struct finding *finding, uint64_t address, unsigned bytes) {
+// Two writes of the same value are harmless. The second write's value is known when its thread continues. A struct is
+// written in several accesses of one event, one after the other.
+static void await_value(struct block_state *bs, struct finding *finding, uint64_t address, unsigned bytes,
+                        uint32_t event, enum finding_kind kind) {
   if (finding->kind != FIND_EQUAL)
     return;
-  inspect_pend(bs);
+  if (bs->equal.finding != finding || bs->equal.address + bs->equal.bytes != address) {
+    race_resolve_equal(bs);
+    bs->equal.address = address;
+    bs->equal.bytes = 0;
+  }
+  if (bs->equal.bytes + bytes > bs->equal.room) {
+    bs->equal.room = 2 * (bs->equal.bytes + bytes);
+    bs->equal.before = inspect_resize(bs->equal.before, bs->equal.room);
+  }
+  memcpy(bs->equal.before + bs->equal.bytes, (const void *)(uintptr_t)address, bytes); // NOLINT
+  bs->equal.bytes += bytes;
   bs->equal.finding = finding;
-  bs->equal.address = address;
-  bs->equal.bytes = bytes;
-  bs->equal.before = value_at(address, bytes);
+  bs->equal.event = event;
+  bs->equal.kind = kind;
+  inspect_pend(bs);
 }
 
 void race_resolve_equal(struct block_state *bs) {
   struct finding *finding = bs->equal.finding;
   bs->equal.finding = NULL;
-  if (finding && value_at(bs->equal.address, bs->equal.bytes) != bs->equal.before)
+  if (finding && memcmp(bs->equal.before, (const void *)(uintptr_t)bs->equal.address, bs->equal.bytes) != 0) // NOLINT
     finding->kind = bs->equal.kind;
+}
+
+bool race_awaits_value(const struct block_state *bs, uint32_t event) {
+  return bs->equal.finding && (is_read(event) || event == bs->equal.event);
 }
 
 static void report(struct block_state *bs, enum finding_kind kind, const struct access *before, uint32_t event,
@@ -216,10 +226,9 @@ static void report(struct block_state *bs, enum finding_kind kind, const struct 
   const unsigned block = block_of(bs->launch, bs->instance);
   bool writes = !is_read(before->event) && !is_read(event) && !is_atomic(event) && !is_atomic(before->event);
   struct location location = {event_pc(before->event), event_pc(event), allocated_at(address, space), NULL, 0, 0};
-  if (writes && !finding_has(kind, bs->launch->kernel, location)) {
-    bs->equal.kind = kind;
+  const enum finding_kind if_different = kind;
+  if (writes && !finding_has(kind, bs->launch->kernel, location))
     kind = FIND_EQUAL;
-  }
   describe(bs, address, space, what, sizeof what);
   struct finding *finding;
   if (before->instance == bs->instance)
@@ -229,7 +238,7 @@ static void report(struct block_state *bs, enum finding_kind kind, const struct 
     finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d of block %u %s, thread %d of block %u %s",
                           what, before->thread, block_of(bs->launch, before->instance), race_verb(before->event),
                           bs->thread, block, race_verb(event));
-  await_value(bs, finding, address, access_bytes(event));
+  await_value(bs, finding, address, access_bytes(event), event, if_different);
 }
 
 // Atomic and volatile accesses to global memory do not race with each other: they are how threads synchronize.
@@ -440,7 +449,8 @@ void race_check(struct block_state *bs, struct shadow_word *words, unsigned coun
   bool written = false;
   for (unsigned i = 0; i < count; i++)
     written |= check_shadow_word(bs, &words[i], &now, address, space);
-  if ((space == SPACE_SHARED || space == SPACE_DYNAMIC) && (is_read(event) || is_atomic(event)) && !written)
+  if ((space == SPACE_SHARED || space == SPACE_DYNAMIC) && (is_read(event) || (is_atomic(event) && !bs->exchanges)) &&
+      !written)
     early_read(bs, event, address, space);
   if (is_atomic(event))
     sync_atomic(bs, address);

@@ -27,6 +27,8 @@ static inline void race_thread_runs(struct block_state *bs) {               // b
 void race_barrier_was_needed(struct block_state *bs); // the last one that the block has passed
 // Reads of uninitialized shared memory, at the end of a phase.
 void race_resolve_early(struct block_state *bs);
+// The write may not have happened yet: of `*to = *from`, the read's event comes after the write's.
+bool race_awaits_value(const struct block_state *bs, uint32_t event);
 void race_resolve_equal(struct block_state *bs);
 // The running thread's asynchronous copy writes this. Reports reads of it since the interval.
 void race_in_flight(struct block_state *bs, uint64_t address, unsigned bytes, uint32_t event, uint32_t interval);

@@ -7,10 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/base/plugin.h"
 #include "sim/base/sim.h"
 
 // Between any two allocations are bytes that belong to neither, for AddressSanitizer and for the checks at launch.
 enum { ALIGNMENT = 256, RED_ZONE = 256 };
+
+// For an inspector the red zone is wider, so that a thread with a wrong index does not come to another allocation: then it
+// would only be told of that one's races. The fewer allocations, the wider; these bytes do not count as used.
+static size_t widening(const struct sim_heap *heap, size_t need) {
+  enum { FEW = 64, MANY = 1024, WIDE = 1 << 20, NARROW = 1 << 16 };
+  const size_t wide = sim_inspector == NULL || heap->count > MANY ? 0 : heap->count > FEW ? NARROW : WIDE;
+  return need + wide > heap->capacity - heap->reach ? 0 : wide;
+}
 
 // The number of pieces that begin at or below an address.
 static size_t pieces_up_to(const struct sim_heap *heap, const char *address) {
@@ -45,24 +54,25 @@ char *sim_heap_take(struct sim_heap *heap, size_t bytes, bool *grown) {
   *grown = false;
   if (bytes > heap->capacity)
     return NULL;
-  size_t need = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + RED_ZONE;
+  const size_t need = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + RED_ZONE;
   for (size_t i = 0; i < heap->count; i++) {
     struct sim_piece *piece = &heap->pieces[i];
     if (piece->used || piece->size < need)
       continue;
     char *address = piece->address;
     size_t left = piece->size - need;
-    *piece = (struct sim_piece){address, need, bytes, 0, true};
+    *piece = (struct sim_piece){address, need, bytes, 0, 0, true};
     if (left > 0)
-      insert_piece(heap, i + 1, (struct sim_piece){address + need, left, 0, 0, false});
+      insert_piece(heap, i + 1, (struct sim_piece){address + need, left, 0, 0, 0, false});
     heap->used += need;
     return address;
   }
   if (need > heap->capacity - heap->reach)
     return NULL;
+  const size_t wide = widening(heap, need);
   char *address = heap->base + heap->reach;
-  insert_piece(heap, heap->count, (struct sim_piece){address, need, bytes, 0, true});
-  heap->reach += need;
+  insert_piece(heap, heap->count, (struct sim_piece){address, need + wide, bytes, 0, wide, true});
+  heap->reach += need + wide;
   heap->used += need;
   *grown = true;
   return address;
@@ -87,7 +97,7 @@ size_t sim_heap_give(struct sim_heap *heap, char *address) {
     return 0;
   size_t size = heap->pieces[--at].size;
   heap->pieces[at].used = false;
-  heap->used -= size;
+  heap->used -= size - heap->pieces[at].wide;
   merge_with_next(heap, at);
   if (at > 0)
     merge_with_next(heap, at - 1);

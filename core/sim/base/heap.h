@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A piece of a heap: what was asked for, and what it takes up with its red zone. What the caller has begins `offset` bytes after
-// the piece (FERRY_SIM_GUARD_PAGE; else 0).
+// A piece of a heap: what was asked for, and what it takes up with its red zone, of which `wide` bytes are an inspector's.
+// What the caller has begins `offset` bytes after the piece (FERRY_SIM_GUARD_PAGE; else 0).
 struct sim_piece {
   char *address;
-  size_t size, asked, offset;
+  size_t size, asked, offset, wide;
   bool used;
 };
 

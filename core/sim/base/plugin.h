@@ -102,12 +102,15 @@ struct sim_plugin {
   // elsewhere, or it has returned (other_file is NULL).
   void (*divergent)(int thread, const char *file, int line, int other, const char *other_file, int other_line,
                     bool of_warp);
+  // The block is given up: it waits for the launch's grid.sync() at file:line, and this block has returned.
+  void (*divergent_grid)(const char *file, int line, unsigned int returned);
   void (*livelocked)(void); // no thread of the block changes the memory that the running thread polls
   void (*faulted)(const void *address);
 
-  // ---- the program: from a signal handler ----
+  // ---- the program ----
 
-  void (*dies)(void); // by a fault of the host's code
+  void (*exits)(void); // main has returned, or exit was called: on the main thread, while operations still run
+  void (*dies)(void);  // by a fault of the host's code: from a signal handler
 
   // ---- memory: from any thread ----
 
@@ -153,6 +156,8 @@ static inline const struct sim_plugin *sim_plugin_at(int i) {
   } while (0)
 
 // ---- what a plugin may ask ----
+
+void sim_finish_work(void); // waits for all operations of all devices
 
 // Has operations carry vector clocks (runtime/vector_clock.c). Before the first operation; without it they have none.
 void sim_vector_clocks_start(void);

@@ -19,6 +19,7 @@ struct grid {
   pthread_mutex_t lock;
   pthread_cond_t opened;
   unsigned int blocks, running, arrived, phase;
+  unsigned int returned; // a block that has, if fewer are running
   cudaError_t error;
   void *inspection; // an inspector's
 };
@@ -34,7 +35,7 @@ static __thread struct grid *current_grid;
 
 // grid->lock is held.
 static void open_when_complete(struct grid *grid) {
-  if (grid->arrived < grid->running && grid->error == cudaSuccess)
+  if (grid->arrived < grid->blocks)
     return;
   grid->arrived = 0;
   grid->phase++;
@@ -50,10 +51,10 @@ static void *run_member(void *data) {
   current_grid = NULL;
   pthread_mutex_lock(&grid->lock);
   grid->running--;
+  grid->returned = self->block;
   if (grid->error == cudaSuccess)
     grid->error = error;
-  if (grid->arrived > 0)
-    open_when_complete(grid);
+  pthread_cond_broadcast(&grid->opened); // who waits for this block waits in vain
   pthread_mutex_unlock(&grid->lock);
   return NULL;
 }
@@ -94,6 +95,14 @@ int cudasim_is_cooperative(void) {
   return current_grid != NULL;
 }
 
+static void report_incomplete(const char *file, int line, unsigned int returned) {
+  char what[120];
+  snprintf(what, sizeof what, "divergent grid.sync(): block %u has returned without reaching it", returned);
+  sim_report(sim_executor, what);
+  if (sim_executor->inspected)
+    sim_inspector->divergent_grid(file, line, returned);
+}
+
 void cudasim_grid_barrier(const char *file, int line) {
   struct grid *grid = current_grid;
   if (grid == NULL)
@@ -110,14 +119,22 @@ void cudasim_grid_barrier(const char *file, int line) {
     }
     grid->arrived++;
     open_when_complete(grid);
-    while (grid->phase == phase && grid->error == cudaSuccess)
+    while (grid->phase == phase && grid->error == cudaSuccess && grid->running == grid->blocks)
       pthread_cond_wait(&grid->opened, &grid->lock);
+    const bool incomplete = grid->phase == phase && grid->error == cudaSuccess;
+    const unsigned int returned = grid->returned;
+    if (incomplete) {
+      grid->error = cudaErrorIllegalAddress;
+      pthread_cond_broadcast(&grid->opened);
+    }
     error = grid->error;
     pthread_mutex_unlock(&grid->lock);
     if (inspected) {
       sim_inspector->pause(false);
       sim_inspector->grid_barrier(phase, false);
     }
+    if (incomplete)
+      report_incomplete(file, line, returned);
   }
   if (error != cudaSuccess)
     sim_give_up(sim_executor, error);

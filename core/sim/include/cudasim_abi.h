@@ -77,7 +77,11 @@
 #define __maxnreg__(...)
 #define __inline_hint__
 #define __CUDA_ARCH_HAS_FEATURE__(...) 0
+#ifdef CUDASIM_INSPECT // g++ removes the writes of a static variable that nothing reads, and their races
+#define CUDASIM_SHARED_ALIGNED __attribute__((aligned(128), used))
+#else
 #define CUDASIM_SHARED_ALIGNED __attribute__((aligned(128))) // kernels read float4s of an array of float, as on a GPU
+#endif
 #if defined(CUDASIM_PROGRAM) // cu2cpp --program turns it into what stands below, or into a pointer where it is extern
 #define __shared__ __cudasim_shared__
 #elif defined(CUDASIM_STATIC_SHARED)

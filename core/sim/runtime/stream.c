@@ -245,6 +245,11 @@ void sim_stream_drain(int device) {
   wait_for(list);
 }
 
+void sim_finish_work(void) {
+  for (int i = 0; sim.arena && i < sim.config.devices; i++)
+    sim_stream_drain(i);
+}
+
 cudaError_t cudaDeviceSynchronize(void) {
   SIM_TRY(sim_enter());
   SIM_TRY(sim_capture_forbids());

@@ -13,6 +13,7 @@
 #include "sim/runtime/tsan_fiber.h"
 #include "sim/runtime/memory.h"
 #include "sim/runtime/node.h"
+#include "sim/base/plugin.h"
 #include "sim/base/sim.h"
 
 static pthread_cond_t work_arrived = PTHREAD_COND_INITIALIZER;
@@ -117,6 +118,8 @@ extern void *__dso_handle;
 
 static void stop_first(void *unused) {
   (void)unused;
+  if (!sim.forked)
+    SIM_NOTIFY(exits, ());
   stop();
 }
 
