@@ -1,7 +1,7 @@
 // Exercise 3.1: Create a tensor on its device         lesson 3 · easy · 10 min
 //
-// Task      Create a float32 grid directly on a device, so that no copy is
-//           needed to get it there. Element (i, j) is offset + j:
+// Task      Create a float32 grid directly on a device, without copying it
+//           there. Element (i, j) of the grid is offset + j:
 //               row = torch.arange(columns, device=device, dtype=torch.float32)
 //               grid = (offset + row).expand(rows, columns).contiguous()
 // Example   2 rows, 3 columns, offset 0.5   ->   0.5 1.5 2.5
@@ -9,8 +9,8 @@
 // Write     offset_grid
 // Inputs    device         the CPU or any CUDA device
 //           rows, columns  may be 0
-//           offset         -1000 to 1000, with or without a fraction
-// Required  - a new contiguous float32 tensor on `device` in every call
+//           offset         -1000 to 1000, may have a fraction
+// Required  - each call returns a new contiguous float32 tensor on `device`
 //           - no copies between host and device, or between devices
 #include "ferry.h"
 

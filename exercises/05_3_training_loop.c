@@ -1,13 +1,13 @@
 // Exercise 5.3: Find the bug: a training loop         lesson 5 · easy · 15 min
 //
-// Task      train runs gradient descent on one batch and returns each loss:
+// Task      train runs gradient descent on one batch and returns all losses:
 //               for i in range(steps):
 //                   loss = F.mse_loss(model(x), y)
 //                   optimizer.zero_grad(); loss.backward(); optimizer.step()
 //                   losses[i] = loss.detach()
-//           The losses are right. But on a GPU it is hardly faster than on the
-//           CPU. If you run the model afterwards with a batch on that GPU, it
-//           raises an error: the tensors are on two devices.
+//           The losses are correct, but train is hardly faster on a GPU than
+//           on the CPU. If you then run the model with a batch on that GPU, it
+//           raises an error, because the tensors are on different devices.
 // Example   train(model, x, y, cuda:0, 3)   ->   3 losses on cuda:0
 // Fix       train
 // Inputs    model   several layers, on the CPU, in training mode
@@ -15,10 +15,10 @@
 //                   may be views
 //           device  the CPU or any CUDA device
 //           steps   at least 1
-// Required  - the right losses, on `device`, without a graph
+// Required  - the losses are correct, on `device`, and without a graph
 //           - the model is trained on `device` and stays there; its parameters
 //             are not transferred in every step
-//           - x and y unchanged and not freed
+//           - x and y are unchanged and not freed
 // Stars     ** no transfer in the loop
 #include "ferry.h"
 

@@ -1,21 +1,21 @@
 // Exercise 7.6: Find the bug: model predictions     lesson 7 · medium · 20 min
 //
 // Task      predict computes the scores of a trained model for a data set. The
-//           device has memory for `batch` samples at a time, not for all. The
-//           scores are right, but on a GPU it is no faster than on the CPU, and
-//           a smaller model hardly helps.
-// Example   N = 10, 3 classes   ->   scores (10, 3); row i is for sample i
+//           device has memory for only `batch` samples at a time. The scores
+//           are correct, but predict is no faster on a GPU than on the CPU, and
+//           hardly faster with a smaller model.
+// Example   N = 10, 3 classes   ->   scores (10, 3); row i belongs to sample i
 // Fix       predict. It returns the scores (N, classes), float32, on the CPU.
 // Inputs    data     (N, features) float32 on the CPU, any strides; N > 1
 //           classes  outputs of the model per sample
 //           batch    2 to 1024; need not divide N
 //           model    on `device`, in evaluation mode
 //           device   the CPU or a GPU
-// Required  - the scores are right; computed on `device`
+// Required  - the scores are correct, and computed on `device`
 //           - at most N / batch + 1 forward passes, of at most batch samples
-//           - per batch at most 2 copies to the device and 2 to the host
-//           - gradient recording, and the model's mode and device are unchanged
-// Stars     ** device memory for two batches at most, however large N is
+//           - at most 2 copies to the device and 2 to the host per batch
+//           - gradient recording and the model's mode and device are unchanged
+// Stars     ** device memory for at most two batches, however large N is
 #include "ferry.h"
 
 FyTensor *predict(FyModule *model, FyTensor *data, int64_t classes, int64_t batch, FyDevice device) {

@@ -1,7 +1,7 @@
 // Exercise 8.2: Pinned or pageable memory           lesson 8 · medium · 40 min
 //
 // Task      Train the same epoch twice, from pageable and from pinned memory.
-//           All else must be equal, or the times cannot be compared:
+//           Everything else must be equal, so that you can compare the times:
 //               for pinned in (False, True):
 //                   model.load_state_dict(initial)
 //                   optimizer = SGD(model.parameters(), lr=0.125, momentum=0.5)
@@ -13,11 +13,11 @@
 // Inputs    model    on `device`, a GPU; at most 8 parameters, which may have
 //                    gradients; no buffers and no dropout
 //           data     N >= 1 samples, float32; batch_size need not divide N
-// Required  - both rows are right, on `device`: same weights, new optimizer,
-//             same shuffled order, which follows from `seed`
-//           - the model is left as the second epoch has trained it
+// Required  - both rows are correct, on `device`: same weights, new optimizer,
+//             same shuffled order, which depends only on `seed`
+//           - on return, the model has the weights that epoch 2 trained
 //           - 2 copies to the device per batch: from pageable memory, then in
-//             epoch 2 from pinned memory, with at most 2 waits of the host
+//             epoch 2 from pinned memory, where the host waits at most twice
 // Stars     ** no copy to the host, and losses without graphs
 //           *** the process's random generator is unchanged
 #include "ferry.h"

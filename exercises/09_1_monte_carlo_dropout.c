@@ -1,22 +1,22 @@
 // Exercise 9.1: Monte Carlo dropout                 lesson 9 · medium · 25 min
 //
-// Task      Training mode is a flag of each module. Predict in evaluation mode,
-//           and with dropout active, to estimate the uncertainty:
+// Task      Each module has its own training flag. Predict in evaluation mode,
+//           and with only dropout active, to estimate the uncertainty:
 //               net.eval(); net.dropout.train()
 //               with torch.no_grad():
 //                   return torch.stack([net(x) for _ in range(passes)]).mean(0)
 // Example   passes = 2, outputs [[1], [3]] and [[2], [5]]   ->   [[1.5], [4]]
-// Write     predict             one call, all parts in evaluation mode
+// Write     predict             one call, all modules in evaluation mode
 //           mean_with_dropout   the mean of `passes` calls, with dropout active
 //                               and BatchNorm in evaluation mode
-// Inputs    net     a Net on any device, its parts in different modes
+// Inputs    net     a Net on any device; its modules may be in different modes
 //           x       (N, features) float32, N at least 1, on that device, any
 //                   strides
 //           passes  1 to 64
-// Required  - the results (N, outputs) are right, on the device of the network
+// Required  - correct results (N, outputs), on the device of the network
 //           - predict calls the network once, mean_with_dropout `passes` times
-//           - afterwards the network and each part are in the same mode as
-//             before, and BatchNorm's statistics are unchanged
+//           - afterwards, the network and each of its modules are in the same
+//             mode as before, and BatchNorm's statistics are unchanged
 // Stars     ** no graph is recorded
 #include "ferry.h"
 

@@ -1,23 +1,23 @@
 // Exercise 9.2: Save and resume training            lesson 9 · medium · 40 min
 //
-// Task      Save a training run, and resume it in a new one. All weights must
-//           then be bit for bit those of a run without interruption:
+// Task      Save a training run, and resume it in a new run. All weights must
+//           then be bit-for-bit equal to those of an uninterrupted run:
 //               saved = {"model": deepcopy(model.state_dict()),
 //                        "random": torch.get_rng_state(), ...}
 //               model.load_state_dict(saved["model"]); ...
 // Example   3 epochs, save_run, resume_run in a new run, 3 epochs = 6 epochs
 // Write     struct Saved, save_run and resume_run. A Saved is never freed, and
-//           the scope around save_run stays open.
+//           save_run is called in a scope that stays open.
 // Inputs    model, optimizer   with BatchNorm and dropout, on any device; with
 //                              momentum
 //           scheduler          counts epochs or batches
-//           epoch, best        finished epochs; smallest loss so far
-//           the new run        same layers, other weights, rate and `best`
+//           epoch, best        number of finished epochs; smallest loss so far
+//           the new run        same layers; different weights, rate and `best`
 // Required  - resume_run restores model, optimizer, scheduler, epoch, best and
-//             the process's random generator as they were at save_run
-//           - training, or another save_run, does not change a Saved
-//           - save_run changes nothing: not the run, its gradients and modes,
-//             nor the random generator
+//             the process's random generator to their state at save_run
+//           - neither training nor another save_run changes a Saved
+//           - save_run does not change the run, its gradients, its modes or
+//             the random generator
 #include "ferry.h"
 #include <stdlib.h>
 

@@ -8,13 +8,13 @@
 //               right += (own & (guess == target).unsqueeze(1)).sum(0)
 // Example   labels 0 0 1 1, predictions 0 1 1 1  ->  0.5, 1; NaN for class 2
 // Write     accuracy_per_class. It returns float32 (classes) on `device`.
-// Inputs    model     gives (N, classes) scores, no two of a sample equal: the
-//                     largest is the prediction; in training or eval mode
+// Inputs    model     returns scores (N, classes), all different within a row;
+//                     the largest is the prediction; in training or eval mode
 //           loader    pinned batches: data float32, target int64 (N), labels 0
 //                     to classes - 1; the last batch may be smaller
-//           classes   1 or more; some may have no sample: NaN
-//           device    where the model is: a GPU or the CPU
-// Required  - evaluated in eval mode, and left in the mode that it came in
+//           classes   1 or more; a class without samples has the result NaN
+//           device    the model's device: a GPU or the CPU
+// Required  - the model runs in eval mode, and its mode is restored afterwards
 //           - no copy back to the host in the loop over batches
 // Stars     ** no host wait for the copies to the device
 //           *** no autograd graph, two copies to the device per batch

@@ -1,27 +1,27 @@
 // Exercise 11.1: Find the bug: memory that grows     lesson 11 · easy · 20 min
 //
-// Task      train runs over all batches once. For each batch it computes the
-//           loss and the gradients, makes a step of gradient descent and
+// Task      train runs through all batches once. For each batch, it computes
+//           the loss and the gradients, takes a gradient descent step and
 //           stores the loss. In PyTorch:
 //               loss = F.mse_loss(model(x[i]), y[i]); loss.backward()
 //               with torch.no_grad():
 //                   for p in model.parameters(): p -= lr * p.grad
 //                   losses[i] = loss    # then the gradients are cleared
-//           The numbers are right, but the memory in use grows with every
-//           batch, until a long training runs out of memory.
-// Example   3 batches: train(model, x, y, 0.1)  ->  3 losses, falling
+//           The results are correct, but the memory in use grows with every
+//           batch, so a long training run ends with an out-of-memory error.
+// Example   3 batches: train(model, x, y, 0.1)  ->  3 decreasing losses
 // Fix       train, so that the memory in use stays constant.
 // Inputs    model     its parameters require gradients; on a GPU or the CPU
 //           x, y      float32 (batches, rows, in) and (batches, rows, out), on
 //                     the model's device; 1 to 256 batches, at least 1 row
 //           lr        above 0
-// Required  - right losses (batches) on that device, which require no gradient,
-//             and right parameters afterwards
+// Required  - correct losses (batches) on that device, which require no
+//             gradient, and correct parameters afterwards
 //           - from the second batch on, the memory in use when a forward pass
 //             begins grows by at most 1 KiB per batch
 #include "ferry.h"
 
-// One step of gradient descent, which clears the gradients. Nothing is wrong here.
+// Takes one gradient descent step and clears the gradients. This function is correct.
 static void descend(FyTensorList *parameters, double lr) {
   for (int i = 0; i < parameters->count; i++) {
     FyTensor *p = parameters->items[i];

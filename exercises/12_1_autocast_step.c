@@ -1,7 +1,7 @@
 // Exercise 12.1: A training step with autocast     lesson 12 · medium · 25 min
 //
 // Task      Write a training step with float16 autocast, a gradient scaler and
-//           clipped gradients. Each part is one call; find the order. PyTorch:
+//           clipped gradients. Each part is one call; find the correct order:
 //               optimizer.zero_grad()
 //               with torch.autocast(device.type, dtype=torch.float16):
 //                   loss = F.mse_loss(model(x), y)
@@ -10,12 +10,12 @@
 //               return loss.detach()
 // Example   scale 1024, a gradient of norm 3, max_norm 1: backward leaves norm
 //           3072 in .grad, and the step uses a gradient of norm 1
-// Write     train_step. It returns the loss, not scaled, 0-dim.
+// Write     train_step. It returns the unscaled loss, 0-dim.
 // Inputs    model, optimizer, scaler    may have gradients of an earlier step
 //           x, y      float32 (rows, in), (rows, out), at least 1 row, on the
 //                     model's device, GPU or CPU
 //           max_norm  the largest norm of the unscaled gradients; may be 0
-// Required  - the forward pass runs under float16 autocast; right losses,
+// Required  - the forward pass runs under float16 autocast; correct losses,
 //             parameters and scales over several steps
 //           - a step with gradients that are not finite changes no parameter
 // Stars     ** backward outside of the autocast region

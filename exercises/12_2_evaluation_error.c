@@ -1,21 +1,21 @@
 // Exercise 12.2: Find the bug: float16 evaluation  lesson 12 · medium · 20 min
 //
-// Task      mean_squared_error evaluates a model under float16 autocast: the
-//           mean of the squared errors over all batches. In PyTorch:
+// Task      mean_squared_error evaluates a model under float16 autocast. It
+//           computes the mean of the squared errors over all batches:
 //               with torch.no_grad(), torch.autocast(type, torch.float16):
 //                   for i in range(batches):
 //                       total += F.mse_loss(model(x[i]), y[i], reduction="sum")
 //               return total / y.numel()
-//           With small errors and few batches the result is right. With many
-//           batches it is wrong, and with large errors it is infinite.
+//           With small errors and few batches, the result is correct. With many
+//           batches, it is wrong, and with large errors, it is infinite.
 // Example   errors 1, 2, 3 and 4  ->  7.5
 // Fix       mean_squared_error. The model must run under float16 autocast.
 // Inputs    model     float32 parameters, on a GPU or the CPU
 //           x, y      float32 (batches, rows, in), (batches, rows, out) on the
 //                     model's device; 1 batch and 1 row or more; y may be above
 //                     65504, but the sum of all squares fits into a float32
-// Required  - the mean, to a relative error of 0.2 %, as a 0-dim float32
-//             tensor on the model's device that requires no gradient
+// Required  - the mean, with a relative error of at most 0.2 %, as a 0-dim
+//             float32 tensor on the model's device that requires no gradient
 //           - the model runs under float16 autocast
 // Stars     ** at most one forward pass per batch
 //           *** no copies, no host synchronization

@@ -13,11 +13,11 @@
 //                     gradients, and may use streams of its own
 //           x, y      float32 on that GPU, 1 row or more; use fy_mse_loss
 //           steps     1 to 20
-// Required  - each training starts with the given weights and a new optimizer,
-//             and its timed steps continue from its 2 warm-up steps
-//           - between two readings of the clock are the steps only, and the GPU
-//             is idle in all streams at all 4 readings
-//           - at the end the model has the given weights
+// Required  - both training runs start with the given weights and a new
+//             optimizer; the timed steps continue from the 2 warm-up steps
+//           - only the steps run between two readings of the clock, and the GPU
+//             is idle in all streams at each of the 4 readings
+//           - on return, the model has the given weights again
 // Stars     ** backward outside of the autocast region
 //           *** only the scaler makes the host wait in the timed steps
 #include "ferry.h"

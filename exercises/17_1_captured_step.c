@@ -1,7 +1,7 @@
 // Exercise 17.1: Capture a training step             lesson 17 · hard · 40 min
 //
-// Task      Train a model, one step per batch: the first steps eagerly, then as
-//           replays of a CUDA graph that captured the step. In PyTorch:
+// Task      Train a model, one step per batch. Run the first steps eagerly, and
+//           the others as replays of a CUDA graph of the step. In PyTorch:
 //               for x, y in batches[:3]: ...                  # warm-up steps
 //               optimizer.zero_grad(set_to_none=True)
 //               with torch.cuda.graph(graph):
@@ -13,10 +13,10 @@
 // Inputs    model, optimizer    SGD with momentum, no step yet
 //           batches   (steps, rows, in), targets (steps, rows, out), float32,
 //                     pinned; more than 10 steps, at least 1 row
-//           device    of the model, maybe not the current one; work on the
-//                     parameters may be pending in its current stream
-// Required  - losses (before each update, no gradient) and parameters as by
-//             eager steps, whichever order the streams run in
+//           device    the model's GPU, maybe not the current device; work on
+//                     the parameters may be pending in its current stream
+// Required  - losses (before each update, no gradient) and parameters equal
+//             those of eager steps, in whatever order the streams run
 //           - at most 8 forward passes on the host
 // Stars     ** at most 4 forward passes on the host
 //           *** the host waits at most 6 times

@@ -4,18 +4,18 @@
 //           arrive in groups. In PyTorch:
 //               with torch.no_grad():
 //                   scores = torch.cat([model(group) for group in groups])
-//           The scores are right. But since another part of the program has set
-//           torch.backends.cudnn.benchmark = True, which should make it faster,
-//           score_all is many times slower.
+//           The scores are correct. But then another part of the program set
+//           torch.backends.cudnn.benchmark = True for better performance, and
+//           score_all became many times slower.
 // Example   groups of 2, 1 and 3 images  ->  scores (6, classes), same order
 // Fix       score_all, so that benchmark mode does not slow it down.
 // Inputs    model     2 convolutions; the scores of an image do not depend on
 //                     the other images in its batch
 //           groups    `count` tensors (1 to 256), float32 (n, C, H, W) on the
 //                     CPU, with n from 1 to batch
-//           batch     the most images in a forward pass, 1 to 256
-// Required  - right scores of all images, in order
-//           - at most 4 algorithm searches, which are counted by
+//           batch     maximum number of images in a forward pass, 1 to 256
+// Required  - correct scores of all images, in order
+//           - at most 4 algorithm searches, as counted by
 //             fy_backends_benchmark_counts().searches
 //           - benchmark mode on and deterministic mode off after the call
 // Stars     ** at most `count` forward passes, none of them empty

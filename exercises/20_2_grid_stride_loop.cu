@@ -2,8 +2,8 @@
 //
 // Task      Compute x = a * x + b in one launch whose size the caller chooses.
 //           It may have fewer threads than elements, or more. Use a grid-stride
-//           loop: of T = blocks * threads threads, thread t computes the
-//           elements t, t + T, t + 2 T, ...
+//           loop: in a grid of T = blocks * threads threads, thread t computes
+//           the elements t, t + T, t + 2 T, ...
 //               x[i] = a * x[i] + b,  who[i] = t    PyTorch: x.mul_(a).add_(b)
 // Example   blocks = 1, threads = 2, n = 5   ->   who = 0 1 0 1 0
 // Write     the loop in the kernel affine; affine_on_device is given.

@@ -1,7 +1,8 @@
 // Exercise 20.4: Allocate, copy, launch, copy back  lesson 20 · medium · 30 min
 //
-// Task      Do everything around a kernel: allocate device memory, copy the
-//           input, launch, copy the result back, free. Each step may fail.
+// Task      Write the host code around a kernel: allocate device memory, copy
+//           the input, launch the kernel, copy the result back, and free the
+//           memory. Each step may fail.
 //               y[i] = a * x[i]               PyTorch: y = (x.cuda() * a).cpu()
 // Example   a = 2, x = 1 2 3   ->   y = 2 4 6, *error = 0 (cudaSuccess)
 // Write     scale_on_device and its kernel, with cudaMalloc and cudaMemcpy.
@@ -11,7 +12,7 @@
 //                   launch, or cudaSuccess
 // Required  - y is correct, and computed on the device
 //           - after an error, nothing more is copied or launched
-//           - all device memory is freed, after an error as well
+//           - all device memory is freed, even after an error
 // Stars     ** n floats are copied in each direction, and no more
 #include <cuda_runtime.h>
 

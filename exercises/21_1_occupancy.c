@@ -1,26 +1,27 @@
 // Exercise 21.1: Occupancy                          lesson 21 · medium · 30 min
 //
-// Task      Compute the occupancy of a kernel by hand, and the waves of a grid.
-//           A multiprocessor hides latency by switching between the warps that
-//           are resident. cudaOccupancyMaxActiveBlocksPerMultiprocessor
-//           computes the first of the three numbers.
+// Task      Compute how many blocks of a kernel fit on a multiprocessor, and in
+//           how many waves a grid runs. A multiprocessor hides latency by
+//           switching between its resident warps. CUDA's function for the
+//           first number is cudaOccupancyMaxActiveBlocksPerMultiprocessor.
 // Example   A100, 256 threads, 64 registers, 0 bytes  ->  blocks_that_fit is 4
 //           108 multiprocessors, 4 fit, 500 blocks    ->  waves is 2,
 //           last_wave is (500 - 432) / 432
 // Write     blocks_that_fit, waves and last_wave.
-// Inputs    threads, registers, shared_bytes   per block, thread, block: 1 to
-//                    1024, 1 to 255, 0 or more; gpu->reserved_bytes may be 0
-//           blocks_in_grid, blocks_that_fit    1 to 1,000,000, 1 to 64
-// Required  - blocks_that_fit: how many blocks a multiprocessor can hold by its
-//             threads, blocks, registers and shared memory, maybe 0
+// Inputs    threads, registers   1 to 1024 per block, 1 to 255 per thread
+//           shared_bytes         0 or more per block; reserved_bytes: 0 or more
+//           blocks_in_grid       1 to 1,000,000
+//           blocks_that_fit      1 to 64 (in waves and last_wave)
+// Required  - blocks_that_fit: the number of blocks that all four limits allow
+//             (threads, blocks, registers, shared memory); may be 0
 //           - threads and registers are allocated to whole warps of 32 threads,
-//             a warp's registers in units of 256: 1056 registers take 1280
-//           - each block takes reserved_bytes of shared memory in addition
-//           - waves: the number of waves, a partial one included
-//           - last_wave: the filled share of the last wave, 1 if it is full
+//             a warp's registers in units of 256: 1056 registers take up 1280
+//           - each block also takes up reserved_bytes of shared memory
+//           - waves: the number of waves, including a partial one
+//           - last_wave: the filled fraction of the last wave, 1 if it is full
 #include "ferry.h"
 
-#ifndef ANSWER_H // the tests declare this before they compile your file; here it is for you and your editor
+#ifndef ANSWER_H // the tests declare this type themselves; this copy is for you and your editor
 typedef struct Gpu {
   int multiprocessors;
   int threads, blocks, registers, shared_bytes; // limits of one multiprocessor

@@ -1,8 +1,8 @@
 // Exercise 23.1: Transpose through shared memory   lesson 23 · medium · 30 min
 //
 // Task      Transpose a matrix, as out.copy_(in.T) does in PyTorch. Let each
-//           block carry a tile through shared memory, so that its warps read
-//           rows of in and write rows of out.
+//           block stage a tile in shared memory, so that its warps read along
+//           rows of in and write along rows of out.
 // Example   in = 1 2 3    ->   out = 1 4
 //                4 5 6               2 5
 //                                    3 6
@@ -18,7 +18,7 @@
 // Stars     ** shared memory: at most 2 x the ideal wavefronts per request
 #include <cuda_runtime.h>
 
-enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile
+enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads per block; each copies four elements of the tile
 
 __global__ void transpose(float *out, const float *in, int rows, int columns) {
 }

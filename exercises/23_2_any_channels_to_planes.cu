@@ -1,7 +1,8 @@
 // Exercise 23.2: Planes of any number of channels    lesson 23 · hard · 50 min
 //
-// Task      An image has its channels interleaved, pixel after pixel. Separate
-//           them into planes, one per channel:
+// Task      The channels of an image are interleaved: in contains all channels
+//           of the first pixel, then those of the next. Separate them into
+//           planes, one per channel:
 //               out.copy_(in.T)
 // Example   3 pixels of 2 channels: in = 1 10 2 20 3 30
 //           ->   out = 1 2 3 10 20 30
@@ -15,7 +16,7 @@
 // Required  - correct for every input, without data races or out-of-bounds
 //             accesses
 //           - coalesced loads and stores: at most 1.5 x the ideal sectors per
-//             request (with 4 and 8 channels, n a multiple of 32)
+//             request (measured with 4 and 8 channels, n a multiple of 32)
 // Stars     ** shared memory: at most 2 x the ideal wavefronts per request
 //           *** dynamic shared memory, at most 4 words per thread and channel
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
 // Exercise 23.3: Performance challenge: transpose    lesson 23 · hard · 60 min
 //
-// Task      The kernel below transposes a matrix, and is right. Make it faster.
+// Task      The kernel below transposes a matrix correctly. Make it faster.
 //               out = x.t().contiguous()
 // Example   x = 1 2 3    ->   out = 1 4
 //               4 5 6               2 5
@@ -12,13 +12,13 @@
 //           columns   1 to 200,000
 // Required  - correct for every size, without data races or out-of-bounds
 //             accesses
-//           - kernels only, whose blocks have about equal work: no copies, no
-//             inline assembly, no arrays of a thread unless the compiler can
-//             keep them in registers
-//           - 1.5 x as fast as the code below, also for sizes that differ by up
-//             to 63 from 1024 (modeled time)
+//           - kernels only, with about equal work per block: no copies, no
+//             inline assembly, no per-thread arrays that the compiler cannot
+//             keep in registers
+//           - at least 1.5 x as fast as the code below (modeled time), even at
+//             sizes that differ from 1024 by up to 63
 // Stars     * 1.5 x, ** 2.2 x, *** 2.9 x as fast as the code below for 1024 x
-//           1024 floats: modeled for a V100 from the inspector's counts
+//           1024 floats (modeled for a V100 from the inspector's counts)
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

@@ -9,7 +9,8 @@
 //           n         0 to 400,000; no prefix sum overflows an int
 //           scratch   device array of 2048 ints, yours to use
 // Required  - correct for every n, without data races or out-of-bounds accesses
-//           - at most 4 kernel launches, no copy to the host, no host sync
+//           - at most 4 kernel launches
+//           - no copy to the host, no host synchronization
 // Stars     ** coalesced: at most 1.5 x the ideal sectors per request
 //           *** no serial kernel: at least 20 % active lanes in each
 #include <cuda_runtime.h>
@@ -17,7 +18,7 @@
 enum { THREADS = 256 };
 
 __global__ void scan_chunks(int *out, int *totals, const int *x, int n) {
-  // one chunk per block; its total goes to totals[blockIdx.x]
+  // one chunk per block; store its total in totals[blockIdx.x]
 }
 
 extern "C" void scan_on_device(int *out, const int *x, int *scratch, int n) {

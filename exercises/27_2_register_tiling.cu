@@ -3,8 +3,8 @@
 // Task      Multiply two matrices, as torch.matmul(a, b, out=c) does. The tiled
 //           kernel of exercise 27.1 loads two words from shared memory for each
 //           multiply-add. If a thread computes several elements of c in
-//           registers, each word serves several multiply-adds: with 8 x 8
-//           elements, 16 words serve 64.
+//           registers, it uses each word for several multiply-adds: with 8 x 8
+//           elements, 16 words serve 64 multiply-adds.
 // Example   a = 1 2   b = 5 6   ->   c = 19 22
 //               3 4       7 8            43 50
 // Write     the kernel matmul; you may change its launch.
@@ -13,7 +13,7 @@
 //           m, n      64 to 4096, multiples of 64
 //           k         8 to 4096, a multiple of 8
 // Required  - correct, without data races or out-of-bounds accesses
-//           - at most 0.6 * m * n * k loads from shared memory, of all threads
+//           - at most 0.6 * m * n * k loads from shared memory by all threads
 //             together (4 x 4 elements per thread need 0.5, 8 x 8 need 0.25)
 // Stars     ** one kernel launch
 //           *** at most m * n * k / 128 sectors loaded from global memory

@@ -1,13 +1,13 @@
 // Exercise 32.1: Find the bug: smooth a signal       lesson 32 · easy · 10 min
 //
 // Task      smooth_on_device computes the mean of each element and its two
-//           neighbors. At the ends the element itself is used for the missing
+//           neighbors. At each end, the element itself replaces the missing
 //           neighbor:
 //               padded = F.pad(x[None, None], (1, 1), mode="replicate")
 //               out = F.avg_pool1d(padded, 3, stride=1)[0, 0]
 // Example   x = 3 6 9   ->   out = 4 6 8
-// Fix       Most results are right, but some are wrong or differ from run to
-//           run, and for some sizes the program ends with an error.
+// Fix       Most results are correct, but some are wrong or differ from run to
+//           run. For some sizes, the program ends with an error.
 // Inputs    out       device array of n floats, to be written
 //           x         device array of n floats, all finite
 //           n         1 to 2^22

@@ -3,12 +3,12 @@
 // Task      weighted_on_device computes a sum with four weights that repeat, as
 //           (x * weights.repeat(n // 4 + 1)[:n]).sum() does in PyTorch:
 //               out[0] = sum of weights[i % 4] * x[i]         i = 0 .. n-1
-//           Each block stores a partial sum, and a second kernel adds them. But
-//           the program ends with an error, or the sum is wrong. Find out why.
-//           There may be more than one cause.
+//           Each block stores a partial sum, and a second kernel adds the
+//           partial sums. But the program ends with an error, or the sum is
+//           wrong. There may be more than one cause.
 // Example   x = 1 2 3 4 5, weights = 1 10 100 1000   ->   out = 4326
 // Fix       weighted_on_device and its kernels
-// Inputs    x         n floats in device memory; may be a view, which begins at
+// Inputs    x         device array of n floats; may be a view that begins at
 //                     any element of a larger array
 //           weights   host array of 4 floats
 //           out       one float in device memory, uninitialized
@@ -19,7 +19,7 @@
 
 enum { THREADS = 128, BLOCKS = 8 };
 
-// The sum of the block's threads, in thread 0.
+// Returns the sum of x over the threads of the block.
 static __device__ float block_sum(float x) {
   __shared__ float sums[THREADS];
   int t = threadIdx.x;

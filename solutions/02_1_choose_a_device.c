@@ -1,20 +1,21 @@
 // Exercise 2.1: Choose a device                       lesson 2 · easy · 15 min
 //
-// Task      Pick the device that the user requests, so that one program runs
-//           on every machine. If the machine does not have it, pick the best
-//           device that it has: CUDA, otherwise mps, otherwise the CPU.
+// Task      Choose the device that the user requests. If the machine does not
+//           have this device, choose the best device of the machine: CUDA,
+//           otherwise mps, otherwise the CPU. Your program then runs on every
+//           machine, like a PyTorch program with
 //               torch.device("cuda" if torch.cuda.is_available() else "cpu")
 // Example   choose_device("cuda:1", 2, false)   ->   cuda:1
 //           choose_device("cuda:3", 2, false)   ->   cuda:0
-// Write     choose_device, for the machine that its arguments describe, and
-//           device_here, for the machine that the program runs on
+// Write     choose_device for a machine that the arguments describe, and
+//           device_here for the machine that runs the program
 // Inputs    requested      "auto" (the best), "cpu", "mps", "cuda" or "cuda:N";
 //                          N is 0 to 99, without leading zeros
 //           cuda_devices   number of CUDA devices, may be 0
-//           mps_available  whether there is an Apple GPU
-// Required  - the right device, on machines with and without CUDA or mps
+//           mps_available  whether the machine has an Apple GPU
+// Required  - the correct device on machines with and without CUDA or mps
 //           - no error if the requested device is missing
-//           - cuda and cuda:0 both count as the best CUDA device
+//           - you may return cuda or cuda:0 as the best CUDA device
 #include "ferry.h"
 #include <string.h>
 
@@ -32,7 +33,7 @@ FyDevice choose_device(const char *requested, int cuda_devices, bool mps_availab
     return device;
   return best;
   // [stub]
-  //| return FY_CPU_DEVICE; // or the requested device
+  //| return FY_CPU_DEVICE; // choose the device instead
   // [end]
 }
 
@@ -40,6 +41,6 @@ FyDevice device_here(const char *requested) {
   // [answer]
   return choose_device(requested, fy_cuda_device_count(), fy_mps_is_available());
   // [stub]
-  //| return choose_device(requested, 0, false); // ask this machine instead
+  //| return choose_device(requested, 0, false); // describe this machine instead
   // [end]
 }

@@ -1,7 +1,7 @@
 // Exercise 3.2: Compare two devices                   lesson 3 · easy · 15 min
 //
-// Task      Check that a device and the CPU give the same result: multiply two
-//           matrices on both, and find the largest difference.
+// Task      Check that a device and the CPU compute the same result. Multiply
+//           two matrices on both, and find the largest difference:
 //               on_cpu = a @ b
 //               on_device = a.to(device) @ b.to(device)
 //               (on_cpu - on_device.cpu()).abs().max().item()
@@ -12,11 +12,11 @@
 //           a, b      float32 on the CPU, (m, k) and (k, n), sizes at least 1,
 //                     may be views
 //           device    the CPU or any CUDA device
-// Required  - largest_difference: the largest |x - y|; 0 for empty tensors
-//           - compare_products: the largest difference of both products
-//           - *on_cpu is computed on the CPU and *on_device on `device`, and
-//             they stay there
-//           - inputs unchanged
+// Required  - largest_difference returns the largest |x - y|, 0 if x is empty
+//           - compare_products returns the largest difference of the products
+//           - *on_cpu is computed on the CPU and stays there; *on_device is
+//             computed on `device` and stays there
+//           - the inputs are unchanged
 // Stars     ** few copies: at most 3 to the device and 2 back per call
 #include "ferry.h"
 

@@ -1,21 +1,21 @@
 // Exercise 4.1: Find the bug: a benchmark             lesson 4 · easy · 10 min
 //
-// Task      seconds_per_turn measures one iteration of some work on a device:
+// Task      seconds_per_turn measures the time of one iteration of `work`:
 //               start = time.perf_counter()
 //               for _ in range(iterations): work()
 //               return (time.perf_counter() - start) / iterations
-//           On the CPU its results are right. On a GPU they are far too small,
-//           and almost the same for little work and for much. They are too
-//           large if the device was busy before the call.
-// Example   10 iterations of 2 ms each: expected 0.002, a GPU gives 0.00001
+//           On the CPU, the results are correct. On a GPU, they are far too
+//           small and hardly depend on the amount of work. If the GPU is busy
+//           before the call, they are too large.
+// Example   10 iterations of 2 ms: expected 0.002, but a GPU gives 0.00001
 // Fix       seconds_per_turn
-// Inputs    work           starts work on the current stream of `device`
-//           context        the argument of work
+// Inputs    work           enqueues work on the current stream of `device`
+//           context        the argument for each call of work
 //           iterations     1 to 500
-//           device         the CPU or any CUDA device; it may still be busy
-//           seconds_now()  the clock, in seconds
-// Required  - the clock is read twice, around all of the iterations' work and
-//             no other
+//           device         the CPU or any CUDA device, may be busy
+//           seconds_now()  reads the clock, in seconds
+// Required  - two clock readings that enclose all work of the iterations and
+//             no other work
 //           - at least one warm-up iteration in each call
 // Stars     ** no synchronization between the iterations
 #include "ferry.h"

@@ -1,21 +1,21 @@
 // Exercise 5.1: Move a model                          lesson 5 · easy · 15 min
 //
-// Task      Write a module with one linear layer, and run it on any device: its
-//           parameters and its input must be on the same one.
+// Task      Write a module with one linear layer, and run it on any device. Its
+//           parameters and its input must be on the same device.
 //               def __init__(self, in_features, out_features):
 //                   self.fc = nn.Linear(in_features, out_features)
 //               def run_on(model, device, batch, in_features):
 //                   x = torch.arange(batch * in_features, device=device)
 //                   x = x.float().view(batch, in_features)
 //                   return model.to(device)(x)
-// Example   run_on(model, device, 2, 3)   ->   model of 0 1 2 and 3 4 5
+// Example   run_on(model, device, 2, 3)   ->   output for 0 1 2 and 3 4 5
 // Write     simple_net, with its forward function, and run_on
 // Inputs    in_features, out_features, batch   at least 1
-//           model    a model of simple_net, on any device
+//           model    a model from simple_net, on any device
 //           device   the CPU or any CUDA device, not always the current one
-// Required  - two parameters, fc.weight and fc.bias, separate for each model
-//           - the right output; the output and the model are on `device`
-// Stars     ** one transfer per parameter that moves, and no other
+// Required  - each model has two parameters of its own: fc.weight and fc.bias
+//           - the output is correct; the output and the model are on `device`
+// Stars     ** one transfer per parameter that moves, and no other transfers
 #include "ferry.h"
 
 typedef struct SimpleNet {

@@ -1,6 +1,6 @@
 // Exercise 5.2: A training step                       lesson 5 · easy · 15 min
 //
-// Task      Train a linear model for one step, as an optimizer would do it:
+// Task      Do one training step of a linear model, without an optimizer:
 //               loss = F.mse_loss(F.linear(x, weight, bias), target)
 //               loss.backward()
 //               with torch.no_grad():
@@ -9,15 +9,15 @@
 //               return loss
 // Example   x = 1, target = 3, weight = 2, bias = 0, lr = 0.25
 //               ->   loss = 1, weight = 2.5, bias = 0.5
-// Write     training_step; the optimizers of the library are not allowed
-// Inputs    weight, bias   (out, in) and (out); they require gradients, and
-//                          have none yet
+// Write     training_step; do not use the library's optimizers
+// Inputs    weight, bias   (out, in) and (out); they require gradients, but
+//                          have no gradients yet
 //           x, target      (N, in), (N, out), N at least 1; may be views
 //           lr             learning rate, positive
-// Required  - the right loss, weight and bias after each of several steps
-//           - gradients are NULL or zeros after the call; weight and bias
-//             still require gradients; autograd is on, as before
-//           - everything stays on the device of the inputs
+// Required  - loss, weight and bias are correct after each of several steps
+//           - after the call, both gradients are NULL or zeros, weight and bias
+//             still require gradients, and autograd is enabled
+//           - all tensors stay on the device of the inputs
 // Stars     ** no transfer and no synchronization
 #include "ferry.h"
 

@@ -1,7 +1,7 @@
 // Exercise 5.4: Write a module                      lesson 5 · medium · 30 min
 //
 // Task      Write a module that subtracts a known mean from its input, scales
-//           the input by learned factors, and applies a linear layer:
+//           the difference by learned factors, and applies a linear layer:
 //               self.scale = nn.Parameter(torch.ones(in_features))
 //               self.register_buffer("mean", torch.zeros(in_features))
 //               self.fc = nn.Linear(in_features, out_features)
@@ -13,9 +13,9 @@
 //           x   float32, (N, in_features), on the module's device; N may be 0,
 //               and x may be a view
 // Required  - the module moves, saves and loads scale, mean, fc.weight and
-//             fc.bias by these names; every module has its own
-//           - the right output, and gradients of x and all parameters
-//           - x unchanged
+//             fc.bias under these names; every module has its own tensors
+//           - the output and the gradients of x and all parameters are correct
+//           - x is unchanged
 // Stars     ** no transfer in the forward pass
 #include "ferry.h"
 

@@ -5,17 +5,17 @@
 //               def forward(self, x):
 //                   return self.gain * (x - self.mean) / self.std
 //           It works on every device, and its state dict is complete. But after
-//           some epochs of training, mean and std have other values.
+//           a few epochs of training, mean and std have changed.
 // Example   x = 5, mean = 1, std = 2, gain = 3   ->   6
 // Fix       scaler
 // Inputs    mean, std   float32, (features), on the CPU; std is at least 1
 //           x           float32, (N, features), on the module's device; N may
 //                       be 0, and x may be a view
-// Required  - training changes the gain, and neither mean nor std
-//           - the module moves, saves and loads mean and std by these names;
-//             a module created later does not change it
-//           - the right output, and gradients of x and gain
-//           - the caller can still use mean and std; no memory leak
+// Required  - training changes gain, but not mean or std
+//           - the module moves, saves and loads mean and std under these names;
+//             creating another module does not affect it
+//           - the output and the gradients of x and gain are correct
+//           - the caller can still use mean and std; no memory leaks
 // Stars     ** no transfer and no synchronization in the forward pass
 #include "ferry.h"
 

@@ -1,12 +1,12 @@
 // Exercise 7.3: Find the bug: diffusion on a network lesson 7 · medium · 20 min
 //
 // Task      spread simulates how a quantity spreads in a network, and records
-//           how much each step changes:
+//           the total change in each step:
 //               for i in range(len(changes)):
 //                   following = state @ transition
 //                   changes[i] = (following - state).abs().sum()
 //                   state = following
-//           Its numbers are right, but on a GPU it is slower than on the CPU.
+//           Its results are correct, but it is slower on a GPU than on a CPU.
 // Example   state = [4, 0], transition = [[.5, .5], [0, 1]], one step
 //               ->   returns [2, 2], changes = [4]
 // Fix       spread. It returns the last state, on `device`.
@@ -14,9 +14,10 @@
 //                               n is at least 1
 //           device              the CPU or a GPU
 //           changes             (steps) float32 on `device`; steps may be 0
-// Required  - result and changes are right in every call; the inputs are
+// Required  - in every call, the result and changes are correct, the inputs are
 //             unchanged, and no memory leaks
-//           - computed on `device`: at most 4 copies to it, none to the host
+//           - computed on `device`, with at most 4 copies to it and none to the
+//             host
 // Stars     ** each step frees its temporary tensors
 #include "ferry.h"
 
@@ -33,7 +34,7 @@ FyTensor *spread(FyTensor *state, FyTensor *transition, FyDevice device, FyTenso
       state = fy_keep(following); // the next step needs it
     }
     if (i > 0)
-      fy_drop(previous); // the first one may be the caller's
+      fy_drop(previous); // the first state may be the caller's
   }
   return state;
   // [stub]

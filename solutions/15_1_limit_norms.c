@@ -1,22 +1,22 @@
 // Exercise 15.1: Find the bug: limit the norms     lesson 15 · medium · 20 min
 //
-// Task      limit_norms is the forward pass of a layer. It shortens rows that
-//           are longer than `limit` to that length. In PyTorch:
+// Task      limit_norms is the forward pass of a layer. It scales rows that are
+//           longer than `limit` down to that length. In PyTorch:
 //               norms = x.norm(dim=1, keepdim=True)
 //               return x * torch.clamp(limit / norms, max=1)
-//           Called, its result is right. What fy_trace makes of it is right for
-//           its example, and wrong for most other inputs.
+//           A direct call returns the correct result. A trace from fy_trace is
+//           correct for its example, and wrong for most other inputs.
 // Example   limit 5, rows (6, 8) and (1, 2)  ->  (3, 4) and (1, 2)
 // Fix       limit_norms, so that its trace gives the same result for every x.
 // Inputs    x         float32 (rows, columns), both at least 1, on a GPU or
 //                     the CPU; rows may be zeros, or a million times as long as
-//                     limit. The trace is made with other values and another
-//                     number of rows
+//                     limit. The example for the trace has different values and
+//                     a different number of rows
 //           limit     above 0
-// Required  - right result, called and traced, on the device of x: long rows
+// Required  - correct result, called and traced, on the device of x: long rows
 //             have length limit within 1 %, rows of zeros stay zeros; x does
 //             not change
-//           - the right gradient of x (without rows of zeros)
+//           - the correct gradient of x (without rows of zeros)
 // Stars     ** no copies, no host synchronization
 #include "ferry.h"
 

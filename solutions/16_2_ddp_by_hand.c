@@ -1,8 +1,8 @@
 // Exercise 16.2: DDP by hand                        lesson 16 · medium · 30 min
 //
-// Task      Write a step of data parallelism by hand, with the gradient of
-//           the mean loss over the samples of all ranks. Each rank's batch goes
-//           through the model in parts. In PyTorch:
+// Task      Write a step of data-parallel training by hand. Use the gradient of
+//           the mean loss over the samples of all ranks. Each rank runs its
+//           batch through the model in parts. In PyTorch:
 //               for i in range(parts):
 //                   with ddp.no_sync() if i < parts - 1 else nullcontext():
 //                       (F.mse_loss(ddp(x[i]), target[i]) / parts).backward()
@@ -18,7 +18,8 @@
 //             gradient of fy_mse_loss over the samples of all ranks
 //           - the optimizer steps once, after the gradients are reduced
 // Stars     ** all_reduce gets each gradient once, not once per part
-//           *** the rows of one part at a time go through the model, each once
+//           *** each forward pass has the rows of one part, and each row runs
+//           once
 #include "ferry.h"
 
 void ddp_step(FyModule *model, FyOptimizer *optimizer, FyTensor *x, FyTensor *target, int parts, int ranks,

@@ -1,8 +1,8 @@
 // Exercise 20.3: Two-dimensional grid and pitch     lesson 20 · medium · 25 min
 //
-// Task      Adjust the brightness of an image: each row has a gain, each column
-//           a shift. Rows are padded, as after cudaMallocPitch: row r starts
-//           r * pitch bytes after row 0.
+// Task      Adjust the brightness of an image: each row has a gain, and each
+//           column has a shift. Rows are padded, as after cudaMallocPitch:
+//           row r starts r * pitch bytes after row 0.
 //               out[r][c] = gain[r] * in[r][c] + shift[c]
 //               PyTorch: out.copy_(gain[:, None] * in + shift)
 // Example   rows 1 2 and 3 4, gain 2 3, shift 10 20 -> rows 12 24 and 19 32
@@ -39,6 +39,6 @@ extern "C" void light_on_device(float *out, size_t out_pitch, const float *in, s
   dim3 blocks((columns + threads.x - 1) / threads.x, (rows + threads.y - 1) / threads.y);
   light<<<blocks, threads>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns);
   // [stub]
-  //| light<<<1, dim3(32, 8)>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns); // how many blocks each way?
+  //| light<<<1, dim3(32, 8)>>>(out, out_pitch, in, in_pitch, gain, shift, rows, columns); // how many blocks in x and in y?
   // [end]
 }

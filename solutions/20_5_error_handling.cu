@@ -1,18 +1,18 @@
 // Exercise 20.5: Which call failed?                 lesson 20 · medium · 25 min
 //
 // Task      Launch the kernel mark, wait for it, and report which step failed.
-//           Debugging starts with that question, and CUDA's error codes answer
-//           it only if you ask at the right moments. PyTorch asks after each of
-//           its launches: C10_CUDA_KERNEL_LAUNCH_CHECK().
+//           Debugging starts with this question, and CUDA's error codes answer
+//           it only if you check for errors at the right moments. PyTorch
+//           checks after each launch: C10_CUDA_KERNEL_LAUNCH_CHECK().
 // Example   threads = 2048   ->   *before = 0, *launch = 9, *kernel = 0
 //           (0 is cudaSuccess, 9 is cudaErrorInvalidConfiguration)
 // Write     mark_on_device; the kernel is given.
 // Inputs    d_out    device array of blocks * threads ints; NULL makes
 //                    the kernel fail
-//           blocks, threads    any ints, also invalid ones
+//           blocks, threads    any ints, including invalid values
 //           before   receives the error that was pending before the call
 //           launch   receives the error of this launch
-//           kernel   receives the error of the kernel while it ran
+//           kernel   receives the error that occurred while the kernel ran
 // Required  - *before, *launch and *kernel are correct, cudaSuccess if no error
 //           - the kernel is launched even if an earlier call failed
 //           - cudaGetLastError() after the call returns cudaSuccess, unless the

@@ -1,8 +1,8 @@
 // Exercise 23.1: Transpose through shared memory   lesson 23 · medium · 30 min
 //
 // Task      Transpose a matrix, as out.copy_(in.T) does in PyTorch. Let each
-//           block carry a tile through shared memory, so that its warps read
-//           rows of in and write rows of out.
+//           block stage a tile in shared memory, so that its warps read along
+//           rows of in and write along rows of out.
 // Example   in = 1 2 3    ->   out = 1 4
 //                4 5 6               2 5
 //                                    3 6
@@ -19,23 +19,23 @@
 #include <cuda_runtime.h>
 
 // [answer]
-enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile
+enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads per block; each copies four elements of the tile
 
 __global__ void transpose(float *out, const float *in, int rows, int columns) {
-  __shared__ float tile[TILE][TILE + 1]; // the padding puts a column's elements into different banks
+  __shared__ float tile[TILE][TILE + 1]; // the padding puts the elements of a column into different banks
   int r = blockIdx.y * TILE + threadIdx.y, c = blockIdx.x * TILE + threadIdx.x;
   for (int k = 0; k < TILE; k += TILE_ROWS)
     if (r + k < rows && c < columns)
       tile[threadIdx.y + k][threadIdx.x] = in[(size_t)(r + k) * columns + c];
   __syncthreads();
-  r = blockIdx.x * TILE + threadIdx.y; // of out, which has `columns` rows
+  r = blockIdx.x * TILE + threadIdx.y; // indices of out, which has `columns` rows
   c = blockIdx.y * TILE + threadIdx.x;
   for (int k = 0; k < TILE; k += TILE_ROWS)
     if (r + k < columns && c < rows)
       out[(size_t)(r + k) * rows + c] = tile[threadIdx.x][threadIdx.y + k];
 }
 // [stub]
-//| enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads, each with four elements of a tile
+//| enum { TILE = 32, TILE_ROWS = 8 }; // 32 x 8 threads per block; each copies four elements of the tile
 //|
 //| __global__ void transpose(float *out, const float *in, int rows, int columns) {
 //| }

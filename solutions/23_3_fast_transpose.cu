@@ -1,6 +1,6 @@
 // Exercise 23.3: Performance challenge: transpose    lesson 23 · hard · 60 min
 //
-// Task      The kernel below transposes a matrix, and is right. Make it faster.
+// Task      The kernel below transposes a matrix correctly. Make it faster.
 //               out = x.t().contiguous()
 // Example   x = 1 2 3    ->   out = 1 4
 //               4 5 6               2 5
@@ -12,19 +12,19 @@
 //           columns   1 to 200,000
 // Required  - correct for every size, without data races or out-of-bounds
 //             accesses
-//           - kernels only, whose blocks have about equal work: no copies, no
-//             inline assembly, no arrays of a thread unless the compiler can
-//             keep them in registers
-//           - 1.5 x as fast as the code below, also for sizes that differ by up
-//             to 63 from 1024 (modeled time)
+//           - kernels only, with about equal work per block: no copies, no
+//             inline assembly, no per-thread arrays that the compiler cannot
+//             keep in registers
+//           - at least 1.5 x as fast as the code below (modeled time), even at
+//             sizes that differ from 1024 by up to 63
 // Stars     * 1.5 x, ** 2.2 x, *** 2.9 x as fast as the code below for 1024 x
-//           1024 floats: modeled for a V100 from the inspector's counts
+//           1024 floats (modeled for a V100 from the inspector's counts)
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };
 
 // [answer]
-// The tile is read along rows of x and written along rows of out. The padding puts its columns into different banks.
+// Reads a tile along rows of x, and writes it along rows of out. The padding puts a column into different banks.
 enum { ROWS = 8 };
 
 __global__ void transpose(float *out, const float *x, int rows, int columns) {
@@ -34,7 +34,7 @@ __global__ void transpose(float *out, const float *x, int rows, int columns) {
     if (row + k < rows && column < columns)
       tile[threadIdx.y + k][threadIdx.x] = x[(size_t)(row + k) * columns + column];
   __syncthreads();
-  column = blockIdx.y * TILE + threadIdx.x; // of out
+  column = blockIdx.y * TILE + threadIdx.x; // indices of out
   row = blockIdx.x * TILE + threadIdx.y;
   for (int k = 0; k < TILE; k += ROWS)
     if (row + k < columns && column < rows)

@@ -1,26 +1,26 @@
 // Exercise 24.1: Sum reduction                     lesson 24 · medium · 35 min
 //
-// Task      Add up an array on the device, as torch.sum(x) does. The threads of
-//           a block add up their elements together, and then the sums of the
-//           blocks are added.
+// Task      Sum an array on the device, as torch.sum(x) does. Let the threads
+//           of each block sum the block's elements together, then add up the
+//           sums of all blocks.
 // Example   x = 3 1 7 0 4   ->   *sum = 15
 // Write     sum_on_device and the kernels that it launches.
-// Inputs    sum       device memory of one float, to be written by each call
-//           x         device array of n floats, 4-byte aligned only
+// Inputs    sum       device memory for one float; each call must write it
+//           x         device array of n floats, only 4-byte aligned
 //           partial   device array of 1024 floats, yours to use
 //           n         0 to 2^20
-// Required  - correct for every n and at every call, without data races or
+// Required  - correct for every n and in every call, without data races or
 //             out-of-bounds accesses
 //           - no copy to the host
 //           - at most n / 8 atomic operations on global memory (for n = 40,000)
-// Stars     ** parallel: several blocks, and at least 20 % active lanes in all
+// Stars     ** parallel: several blocks, and at least 20 % active lanes overall
 //           *** at most n / 64 + 64 atomic operations on global memory
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, MAX_BLOCKS = 1024 };
 
 // [answer]
-// sums[b] becomes the sum of the elements of block b, which takes them in a grid-stride loop.
+// Stores the sum of block b's elements in sums[b]. A block takes its elements in a grid-stride loop.
 __global__ void block_sums(float *sums, const float *x, int n) {
   __shared__ float shared[THREADS];
   float own = 0;
@@ -38,7 +38,7 @@ __global__ void block_sums(float *sums, const float *x, int n) {
 }
 // [stub]
 //| __global__ void block_sums(float *sums, const float *x, int n) {
-//|   // one sum for each block
+//|   // one sum per block
 //| }
 // [end]
 

@@ -9,7 +9,8 @@
 //           n         0 to 400,000; no prefix sum overflows an int
 //           scratch   device array of 2048 ints, yours to use
 // Required  - correct for every n, without data races or out-of-bounds accesses
-//           - at most 4 kernel launches, no copy to the host, no host sync
+//           - at most 4 kernel launches
+//           - no copy to the host, no host synchronization
 // Stars     ** coalesced: at most 1.5 x the ideal sectors per request
 //           *** no serial kernel: at least 20 % active lanes in each
 #include <cuda_runtime.h>
@@ -17,7 +18,7 @@
 enum { THREADS = 256 };
 
 // [answer]
-// Hillis-Steele inclusive scan of one value per thread; *total becomes the sum of the block.
+// Hillis-Steele inclusive scan of one value per thread. Sets *total to the sum of the block.
 static __device__ int block_scan(int own, int *total) {
   __shared__ int sums[2][THREADS];
   int t = threadIdx.x, now = 0;
@@ -30,7 +31,7 @@ static __device__ int block_scan(int own, int *total) {
   }
   *total = sums[now][THREADS - 1];
   int sum = sums[now][t];
-  __syncthreads(); // every thread has read what the next call overwrites
+  __syncthreads(); // all threads have read the sums that the next call overwrites
   return sum;
 }
 
@@ -43,7 +44,7 @@ __global__ void scan_chunks(int *out, int *totals, const int *x, int n) {
     totals[blockIdx.x] = total;
 }
 
-// Replaces each chunk's total by its offset, the sum of all earlier chunks. One block, in rounds of THREADS chunks.
+// Replaces each chunk's total with its offset, the sum of all earlier chunks. One block, THREADS chunks at a time.
 __global__ void scan_totals(int *totals, int chunks) {
   int carry = 0, total;
   for (int first = 0; first < chunks; first += THREADS) {
@@ -61,7 +62,7 @@ __global__ void add_offsets(int *out, const int *offsets, int n) {
 }
 // [stub]
 //| __global__ void scan_chunks(int *out, int *totals, const int *x, int n) {
-//|   // one chunk per block; its total goes to totals[blockIdx.x]
+//|   // one chunk per block; store its total in totals[blockIdx.x]
 //| }
 // [end]
 

@@ -1,13 +1,13 @@
 // Exercise 26.3: Stream compaction                   lesson 26 · hard · 60 min
 //
-// Task      Keep the elements that are larger than a bound, close together and
-//           in their order, and count them:
+// Task      Copy the elements that are larger than a bound to the beginning of
+//           out, in their original order, and count them:
 //               out = x[x > bound]
 // Example   x = 3 1 7 0 4, bound = 2   ->   out = 3 7 4, *count = 3
 // Write     keep_on_device and the kernels that it launches.
-// Inputs    out       device array of n floats; not to be written from index
-//                     *count on
-//           count     device memory of one int, to be written, also for n = 0
+// Inputs    out       device array of n floats; leave the elements from
+//                     index *count on unwritten
+//           count     device memory for one int; write it even for n = 0
 //           x         device array of n floats; a NaN is not kept
 //           scratch   device array of 2048 ints, yours to use
 //           bound     any float but NaN
@@ -15,13 +15,13 @@
 // Required  - correct for every input, in any order of the blocks, without data
 //             races or out-of-bounds accesses
 //           - at most 8 kernel launches, no copy to the host
-// Stars     ** parallel: several blocks, and at least 20 % active lanes in all
+// Stars     ** parallel: several blocks, and at least 20 % active lanes overall
 #include <cuda_runtime.h>
 
 enum { THREADS = 256, WARP = 32 };
 
 // [answer]
-// Inclusive scan of one value per thread; *total becomes the sum of the block.
+// Inclusive scan of one value per thread. Sets *total to the sum of the block.
 static __device__ int block_scan(int x, int *total) {
   __shared__ int warp_sums[THREADS / WARP];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, before = 0;
@@ -37,7 +37,7 @@ static __device__ int block_scan(int x, int *total) {
     before += w < warp ? warp_sums[w] : 0;
     *total += warp_sums[w];
   }
-  __syncthreads(); // every thread has read what the next call overwrites
+  __syncthreads(); // all threads have read the sums that the next call overwrites
   return x + before;
 }
 
@@ -48,7 +48,7 @@ __global__ void count_kept(int *counts, const float *x, float bound, int n) {
     counts[blockIdx.x] = kept;
 }
 
-// Replaces each block's count by its offset, the sum of the counts before it; *count becomes the sum of all.
+// Replaces each block's count with its offset, the sum of all earlier counts. Sets *count to the sum of all counts.
 __global__ void scan_counts(int *counts, int *count, int blocks) {
   int carry = 0, total;
   for (int first = 0; first < blocks; first += THREADS) {
@@ -69,7 +69,7 @@ __global__ void write_kept(float *out, const int *offsets, const float *x, float
 }
 // [stub]
 //| __global__ void count_kept(int *counts, const float *x, float bound, int n) {
-//|   // one count for each block
+//|   // one count per block
 //| }
 // [end]
 

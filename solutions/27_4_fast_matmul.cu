@@ -1,9 +1,9 @@
 // Exercise 27.4: Performance challenge: matmul        lesson 27 · hard · 90 min
 //
 // Task      product_on_device multiplies two matrices, as torch.matmul does. It
-//           is right but slow. Make it faster. The score is the time of your
-//           kernels on a GTX 1650 for m = 256, n = 896, k = 128: modeled from
-//           counts, not measured. ./ferry run shows it, and what limits it.
+//           is correct but slow. Make it faster. The score is the time of your
+//           kernels on a GTX 1650 for m = 256, n = 896, k = 128 (modeled from
+//           counts, not measured). ./ferry run shows it, and what limits it.
 // Example   a = 1 2   b = 5 6   ->   c = 19 22
 //               3 4       7 8            43 50
 // Write     product_on_device and the kernels that it launches.
@@ -16,12 +16,13 @@
 //             as fast at sizes slightly below it
 //           - no copies, fills, libraries, tensor cores, inline assembly or
 //             per-thread arrays that do not fit into registers
-// Stars     at 1.02, 2.2, 3.5, 4.5 and 5 times the speed of this file
+// Stars     * 1.02 x, ** 2.2 x, *** 3.5 x, **** 4.5 x, ***** 5 x as fast as
+//           this file
 #include <cuda_runtime.h>
 
 // [answer]
-// A block computes 128 x 128 elements of c, and each of its 256 threads four groups of 4 x 4. The tile of a is stored
-// transposed.
+// A block computes 128 x 128 elements of c. Each of its 256 threads computes four groups of 4 x 4 elements. The tile of
+// a is stored transposed.
 enum { WIDE = 128, STEP = 8, THREADS = 256, EACH = 8, HALF = 64 };
 
 typedef struct Matrices {
@@ -35,7 +36,7 @@ typedef struct Tiles {
   float a[STEP][WIDE], b[STEP][WIDE];
 } Tiles;
 
-// Four neighbors in a row of a rows x columns matrix, with zeros past its end: one load if all rows are 16-byte aligned.
+// Loads four neighboring elements of a row, with zeros past the end. One load if all rows are 16-byte aligned.
 static __device__ float4 load_four(bool vectors, const float *from, int row, int column, int rows, int columns) {
   if (vectors)
     return row < rows && column < columns ? *(const float4 *)&from[(size_t)row * columns + column]

@@ -1,8 +1,8 @@
 // Exercise 28.1: Overlap copies and kernels        lesson 28 · medium · 40 min
 //
 // Task      Copy an array to the device, apply the kernel `work` to it, and
-//           copy the result back. Use chunks and several streams, so that
-//           copies and kernels of different chunks overlap:
+//           copy the result back. Divide the array into chunks and use several
+//           streams, so that copies and kernels of different chunks overlap:
 //               with torch.cuda.stream(streams[i]):
 //                   y = work(x[i].to("cuda", non_blocking=True))
 //                   out[i].copy_(y, non_blocking=True)
@@ -11,13 +11,13 @@
 // Inputs    in, out   pinned host arrays of n floats
 //           scratch   device array of n floats, yours to use
 //           n         1 to 2^24
-//           streams   count non-blocking streams; count is 3 to 8
+//           streams   array of count non-blocking streams; count is 3 to 8
 // Required  - out is complete when the function returns; no data races
 //           - if n > count: at least two chunks, each with its own copies and
-//             kernel, in at least two streams
-//           - chunks overlap: none waits until all others are copied or
+//             kernel, on at least two streams
+//           - chunks overlap: no chunk waits until all others are copied or
 //             computed
-// Stars     ** the host waits only after all work is queued
+// Stars     ** the host waits only after it has enqueued all work
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

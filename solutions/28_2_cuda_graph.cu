@@ -1,21 +1,21 @@
 // Exercise 28.2: Capture and replay a CUDA graph   lesson 28 · medium · 45 min
 //
-// Task      Run `steps` steps, each with a batch of its own. In a step, left
-//           and right read x and the batch, and both computes the next x from
-//           their results. A launch costs the host microseconds, so capture one
-//           step as a graph, and replay it:
+// Task      Run `steps` steps, each with its own batch. In each step, the
+//           kernels left and right read x and the batch, and the kernel both
+//           computes the next x from their results. A launch costs the host
+//           microseconds, so capture one step as a graph, and replay it:
 //               with torch.cuda.graph(g): step(static_batch)
 //               for b in batches: static_batch.copy_(b); g.replay()
-// Example   2 steps: copy batch 0, launch the graph, copy batch 1, launch it
+// Example   2 steps: copy batch 0, launch graph, copy batch 1, launch graph
 // Write     steps_on_device
 // Inputs    x, y, z    device arrays of n ints; y and z are scratch
 //           batches    device array of steps * n ints, batch after batch
-//           batch      device array of n ints: the graph reads the batch here
+//           batch      device array of n ints: the graph reads its batch here
 //           n, steps   1 to 2^20, and 1 to 1000; steps * n is below 2^31
 //           main_stream, side   non-blocking streams
 // Required  - x is complete when the function returns, in every call
 //           - one graph with all three kernels, instantiated once per call, and
-//             launched for each batch (the first may be run without it)
+//             launched for each batch (the first step may run without it)
 // Stars     ** left and right can run at the same time in the graph
 //           *** the host waits only at the end
 #include <cuda_runtime.h>

@@ -2,18 +2,18 @@
 //
 // Task      Compute the softmax of each row, as torch.softmax(x, dim=1) does:
 //               out[r][c] = exp(x[r][c] - max) / sum
-//           max is the maximum of row r, and sum the sum of exp(x[r][k] - max)
-//           over its columns k. Softmax is memory-bound: compute max and sum in
-//           a single pass over the row.
+//           Here max is the maximum of row r, and sum is the sum of
+//           exp(x[r][k] - max) over all columns k. Softmax is memory-bound:
+//           compute max and sum in a single pass over the row.
 // Example   x = 1 2 3   ->   out = 0.090 0.245 0.665
 // Write     softmax_on_device and the kernels that it launches.
-// Inputs    x, out    row-major device arrays, rows x columns floats, 16-byte
-//                     aligned; x from -1000 to 1000
+// Inputs    x, out    row-major device arrays of rows x columns floats,
+//                     16-byte aligned; elements of x from -1000 to 1000
 //           rows      0 to 65,535
 //           columns   1 to 10,000
-// Required  - correct to 1e-3 of each element (or 1e-7), without data races or
-//             out-of-bounds accesses, and nothing copied to the host
-//           - x is loaded at max twice (the grader permits 2.75 times): once
+// Required  - each element correct to 1e-3 of its value (or 1e-7), without data
+//             races, out-of-bounds accesses or copies to the host
+//           - x is loaded at most twice (the grader permits 2.75 times): once
 //             for max and sum, once for out
 // Stars     ** coalesced: at most 1.5 x the ideal sectors per request
 //           *** one kernel launch

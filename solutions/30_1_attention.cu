@@ -4,17 +4,18 @@
 //           F.scaled_dot_product_attention(q, k, v) does. For query i:
 //               s[j]   = (q[i] . k[j]) / sqrt(32)             j = 0 .. n-1
 //               out[i] = sum over j of softmax(s)[j] * v[j]
-//           Memory for n x n scores grows with the square of n. So go through
-//           the keys in tiles, with an online softmax, as FlashAttention does.
+//           The memory for n x n scores would grow with the square of n. So
+//           process the keys in tiles, with an online softmax, as
+//           FlashAttention does.
 // Example   n = 1   ->   out[0] = v[0]: the weight of a single key is 1
 // Write     attention_on_device and the kernels that it launches.
-// Inputs    q, k, v, out   device arrays, heads x n x 32 floats, 16-byte
+// Inputs    q, k, v, out   device arrays of heads x n x 32 floats, 16-byte
 //                          aligned
 //           heads, n       1 to 64, and 1 to 4096
-//           s and v are from -1000 to 1000, and from -2 to 2
+//           scores s are from -1000 to 1000, elements of v from -2 to 2
 // Required  - correct to 5e-4, without data races or out-of-bounds accesses
-//           - no n x n scores in device memory: allocate at max 64 floats per
-//             query (nothing is needed)
+//           - no n x n scores in device memory: allocate at most 64 floats per
+//             query (you need none)
 // Stars     ** coalesced: at most 1.5 x the ideal sectors per load request
 //           *** one kernel launch
 #include <cuda_runtime.h>
@@ -49,7 +50,7 @@ __global__ void attention(float *out, const float *q, const float *k, const floa
       for (int d = 0; d < D; d++)
         value[d] = value[d] * shrink + weight * v_tile[j][d];
     }
-    __syncthreads(); // every thread has used the tile
+    __syncthreads(); // all threads have used the tile
   }
   for (int d = 0; d < D; d++)
     rows[t][d] = value[d] / sum;

@@ -4,8 +4,9 @@
 //           blocks that loop over many chunks:
 //               out = x.view(chunks, 256).flip(1).view(-1)
 // Example   with chunks of 4: x = 1 2 3 4 5 6 7 8   ->   out = 4 3 2 1 8 7 6 5
-// Fix       With as many blocks as chunks it has always been right. With fewer
-//           blocks some chunks are wrong, on some devices and not at every run.
+// Fix       The results are correct if there are as many blocks as chunks. With
+//           fewer blocks, some chunks are wrong on some devices, and not in
+//           every run.
 // Inputs    out       device array of 256 x chunks floats, to be written
 //           x         device array of 256 x chunks floats
 //           chunks    1 to 1000
@@ -25,7 +26,7 @@ __global__ void reverse(float *out, const float *x, int chunks) {
     tile[t] = x[c * CHUNK + t];
     __syncthreads();
     out[c * CHUNK + t] = tile[CHUNK - 1 - t];
-    __syncthreads(); // every thread has read what the next iteration overwrites
+    __syncthreads(); // all threads have read the tile before the next iteration overwrites it
     // [stub]
     //| tile[t] = x[c * CHUNK + t];
     //| if (c == (int)blockIdx.x)

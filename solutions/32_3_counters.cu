@@ -1,7 +1,8 @@
 // Exercise 32.3: Find the bug: counters            lesson 32 · medium · 20 min
 //
 // Task      count_on_device counts how often each value from 0 to 63 occurs in
-//           x. Each block counts in shared memory, and then adds to counts:
+//           x. Each block counts in shared memory, and then adds its counters
+//           to counts:
 //               counts = torch.bincount(x, minlength=64)
 // Example   x = 2 0 2 3   ->   counts = 1 0 2 1 0 0 ... 0
 // Fix       The counts are wrong, and differ from run to run. There is more

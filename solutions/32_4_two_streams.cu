@@ -1,24 +1,24 @@
 // Exercise 32.4: Find the bug: two streams           lesson 32 · hard · 30 min
 //
-// Task      sums_on_device adds up batches with two streams that work side by
-//           side, as this PyTorch code does for each batch b:
+// Task      sums_on_device adds up scaled batches. It uses two streams that run
+//           concurrently, as this PyTorch code does for each batch b:
 //               with torch.cuda.stream(first):  scaled.copy_(2 * x[b])
 //               with torch.cuda.stream(second): sum.add_(scaled)
-//           The sum is often wrong: NaN, or a batch is in it twice and another
-//           not at all. Find out why. There may be more than one cause.
+//           The sum is often wrong: it is NaN, or it contains one batch twice
+//           and another one not at all. There may be more than one cause.
 // Example   x = 1 2 and 3 4   ->   sum = 8 12
 // Fix       sums_on_device
-// Inputs    x               device array, batches x n floats, which earlier
-//                           work in `first` writes
+// Inputs    x               device array of batches x n floats, written by
+//                           earlier work on `first`
 //           scaled          device array of n floats, scratch
-//           sum             device array of n floats, which earlier work in
-//                           `second` sets to 0
+//           sum             device array of n floats, set to 0 by earlier work
+//                           on `second`
 //           batches, n      1 to 1000, and 1 to 2^20
 //           first, second   non-blocking streams of the current device
-// Required  - later work in `second` finds the right sum, in whatever order the
-//             streams run
-//           - the host does not wait, nor ask whether work is done
-// Stars     ** scale runs in `first`, add in `second`
+// Required  - later work on `second` reads the correct sum, in whatever order
+//             the streams run
+//           - the host does not wait, and does not ask whether work is done
+// Stars     ** scale runs on `first`, add on `second`
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
@@ -44,7 +44,7 @@ extern "C" void sums_on_device(float *sum, float *scaled, const float *x, int ba
   cudaEventCreateWithFlags(&added, cudaEventDisableTiming);
   for (int b = 0; b < batches; b++) {
     if (b > 0)
-      cudaStreamWaitEvent(first, added, 0); // the batch before has been added
+      cudaStreamWaitEvent(first, added, 0); // wait until the previous batch has been added
     scale<<<blocks, THREADS, 0, first>>>(scaled, x + (size_t)b * n, n);
     cudaEventRecord(ready, first);
     cudaStreamWaitEvent(second, ready, 0);

@@ -29,9 +29,9 @@ void case_begin(Case *c, const Exercise *exercise, const Test *test, uint64_t se
   c->devices = test->no_cuda ? 0 : devices;
 }
 
-static void *own(Case *c, void *memory) {
+void *case_own(Case *c, void *memory) {
   if (!memory || c->owned_count == MAX_OWNED)
-    fatal_error("%s: no memory, or more than %d arrays in a test", c->exercise->id, MAX_OWNED);
+    fatal_error("%s: no memory, or more than %d arrays and names in a test", c->exercise->id, MAX_OWNED);
   c->owned[c->owned_count++] = memory;
   return memory;
 }
@@ -65,11 +65,11 @@ double draw_real(Case *c, double low, double high) {
 }
 
 Array *new_array(Case *c, FyDType dtype, Shape shape) {
-  Array *a = own(c, calloc(1, sizeof *a));
+  Array *a = case_own(c, calloc(1, sizeof *a));
   *a = (Array){.dtype = dtype, .shape = shape, .count = shape_count(shape), .device = -1};
   if (a->count < 0 || fy_dtype_size(dtype) == 0)
     fatal_error("%s: an array of no possible shape or dtype", c->exercise->id);
-  a->data = own(c, calloc((size_t)a->count + 1, fy_dtype_size(dtype)));
+  a->data = case_own(c, calloc((size_t)a->count + 1, fy_dtype_size(dtype)));
   return a;
 }
 

@@ -6,7 +6,7 @@
 #include "exercise.h"
 #include "tool/print/usage.h"
 
-enum { MAX_SUSPECTS = 96, MAX_OWNED = 256, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
+enum { MAX_SUSPECTS = 96, MAX_OWNED = 512, MAX_REFUSED = 32, FINDING_BYTES = 4096 };
 
 typedef struct Suspect {
   const char *name, *error; // a result or an error's text
@@ -60,6 +60,7 @@ struct Case {
 
 void case_begin(Case *c, const Exercise *exercise, const Test *test, uint64_t seed, int devices);
 void case_free(Case *c);
+void *case_own(Case *c, void *memory); // until case_free; ends the program if memory is NULL. Returns it
 
 void case_ask(Case *c);   // fills the request
 void case_judge(Case *c); // looks at the reply; sets failed, finding and mistake

@@ -20,7 +20,7 @@ none_passed() { # REPORT
 }
 
 tests_of() { # EXERCISE: how many hidden tests it has
-  sed -n '/^    .tests = /,$p' "tests/hidden/$1/check.c" | grep -oE '\{(\.name = )?"' | wc -l
+  sed -n '/^    \.tests =/,$p' "tests/hidden/$1/check.c" | grep -oE '\{(\.name = )?"' | wc -l
 }
 
 # ./ferry runs answers with no protection only when it is told to. Where nothing else can be had, the tests tell it to, and say so.

@@ -193,7 +193,7 @@ bool expect_array(Case *c, const char *name, const Array *want, double tolerance
   }
   bool right = values_match(c, name, a, want, tolerance);
   if (!right && c->refused_count < MAX_REFUSED)
-    c->refused[c->refused_count++] = name;
+    c->refused[c->refused_count++] = case_own(c, strdup(name));
   if (a->flags & ARRAY_GUARD_BROKEN) {
     fail_for_guards(c, name);
     return false;

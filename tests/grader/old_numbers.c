@@ -63,7 +63,7 @@ static const struct {
     {"72_column_sums", "22_1_column_sums"},
     {"73_pixels_to_planes", "22_2_pixels_to_planes"},
     {"74_channels_apart", "23_2_any_channels_to_planes"},
-    {"75_row_maximum", "24_2_row_argmax"},
+    {"75_row_maximum", "25_1_row_argmax"},
     {"76_scan", "26_2_inclusive_scan"},
     {"77_compaction", "26_3_stream_compaction"},
     {"78_run_lengths", "26_4_run_length_encoding"},
@@ -80,7 +80,7 @@ static const struct {
     {"93_two_streams", "32_4_two_streams"},
     {"94_three_pointers", "32_5_weighted_sum"},
     {"95_faster_transpose", "23_3_fast_transpose"},
-    {"96_faster_sum", "24_3_fast_sum"},
+    {"96_faster_sum", "24_2_fast_sum"},
     {"97_faster_product", "27_4_fast_matmul"},
 };
 

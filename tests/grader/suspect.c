@@ -18,7 +18,7 @@ static void suspect(Case *c, Suspect s) {
 }
 
 void suspect_array(Case *c, const char *name, const Array *wrong, const Mistake *mistake) {
-  suspect(c, (Suspect){.name = name, .wrong = wrong, .mistake = mistake});
+  suspect(c, (Suspect){.name = case_own(c, strdup(name)), .wrong = wrong, .mistake = mistake});
 }
 
 void suspect_error(Case *c, const char *text, const Mistake *mistake) {

@@ -6,49 +6,55 @@
 #define TWO_KINDS "docs/01_why_a_gpu.md#memory-bound-and-compute-bound"
 
 static const Mistake NO_ADDITIONS = {
-    "additions not counted", "Each term of a product is a multiplication and an addition. Count 2 FLOP.", TWO_KINDS};
+    "additions not counted",
+    "Each term of a matrix product takes a multiplication and an addition. Count 2 FLOP per term.", TWO_KINDS};
 static const Mistake ONE_LESS = {"one addition per result not counted",
-                                 "Count 2 FLOP for each of the k terms, the first one included.", TWO_KINDS};
-static const Mistake WHOLE_NUMBERS = {"integer division",
-                                      "An int divided by an int loses the fraction. Divide doubles.", TWO_KINDS};
-static const Mistake NO_RESULT = {"output bytes not counted",
-                                  "The result is written to memory. Count its bytes with those of the inputs.",
-                                  TWO_KINDS};
+                                 "Count 2 FLOP for each of the k terms, including the first.", TWO_KINDS};
+static const Mistake WHOLE_NUMBERS = {
+    "integer division", "Dividing an int by an int drops the fraction. Convert to double before you divide.",
+    TWO_KINDS};
+static const Mistake NO_RESULT = {
+    "output bytes not counted",
+    "The operation also writes its result to memory. Add the bytes of the result to those of the inputs.", TWO_KINDS};
 static const Mistake ELEMENTS = {"FLOP per element instead of per byte",
                                  "Multiply the number of elements by element_bytes before you divide.", TWO_KINDS};
 static const Mistake FIXED_BYTES = {"element size fixed at 4 bytes",
-                                    "float16 has 2 bytes and float64 has 8. Use element_bytes.", TWO_KINDS};
+                                    "A float16 element has 2 bytes, and a float64 element has 8. Use element_bytes.",
+                                    TWO_KINDS};
 static const Mistake SQUARE = {"square matrices assumed",
-                               "(m, k) @ (k, n) gives (m, n). Use all three sizes: the matrices have m * k, k * n and "
-                               "m * n elements.",
+                               "The product (m, k) @ (k, n) has the shape (m, n). Use all three sizes: the matrices "
+                               "have m * k, k * n and m * n elements.",
                                TWO_KINDS};
-static const Mistake INT_OVERFLOW = {"integer overflow",
-                                     "m * k * n exceeds the range of an int. Multiply doubles, or int64_t.", TWO_KINDS};
-static const Mistake NO_CEILING = {
-    "compute roof missing",
-    "bandwidth * intensity grows without limit. No operation is faster than machine->flops: take the smaller one.",
-    TWO_KINDS};
-static const Mistake ALWAYS_PEAK = {
-    "memory roof missing",
-    "At a low intensity, memory cannot deliver data fast enough for the peak. Compare with bandwidth * intensity.",
-    TWO_KINDS};
+static const Mistake INT_OVERFLOW = {
+    "integer overflow", "m * k * n exceeds the range of an int. Multiply in double or int64_t.", TWO_KINDS};
+static const Mistake NO_CEILING = {"compute roof missing",
+                                   "bandwidth * intensity has no upper limit, but no operation is faster than "
+                                   "machine->flops. Return the smaller of the two.",
+                                   TWO_KINDS};
+static const Mistake ALWAYS_PEAK = {"memory roof missing",
+                                    "At a low intensity, memory cannot deliver data fast enough to reach the peak. "
+                                    "Compare the peak with bandwidth * intensity.",
+                                    TWO_KINDS};
 static const Mistake LARGER = {"maximum of the two roofs",
                                "Both limits hold at the same time, so the smaller one decides.", TWO_KINDS};
 static const Mistake OTHER_SIDE = {"comparison reversed",
-                                   "An operation with few FLOP per byte is memory-bound, one with many is "
-                                   "compute-bound. Swap the comparison.",
+                                   "An operation with few FLOP per byte is memory-bound, and an operation with many is "
+                                   "compute-bound. Reverse the comparison.",
                                    TWO_KINDS};
-static const Mistake INVERTED_BALANCE = {"machine balance inverted",
-                                         "The machine balance is flops / bandwidth, in FLOP per byte.", TWO_KINDS};
+static const Mistake INVERTED_BALANCE = {
+    "machine balance inverted",
+    "The machine balance is flops / bandwidth, in FLOP per byte. Do not use its reciprocal.", TWO_KINDS};
 static const Mistake EQUAL_WAITS = {"ridge point counted as memory-bound",
-                                    "At the ridge point both limits are equal. Return true below it only.", TWO_KINDS};
-static const Mistake RESULT_TWICE = {
-    "output bytes counted twice", "The result is written once and not read before. Count its bytes once.", TWO_KINDS};
-static const Mistake RESULT_FLOAT = {"output counted as float32",
-                                     "The result has elements of element_bytes bytes, as the inputs have.", TWO_KINDS};
-static const Mistake PER_INPUT = {"operations counted per input",
-                                  "`operations` is per element of the result. Do not multiply it by the inputs.",
-                                  TWO_KINDS};
+                                    "At the ridge point, both limits are equal. Return true only below it.", TWO_KINDS};
+static const Mistake RESULT_TWICE = {"output bytes counted twice",
+                                     "The operation writes its result once and does not read it. Count its bytes once.",
+                                     TWO_KINDS};
+static const Mistake RESULT_FLOAT = {
+    "output counted as float32", "Each element of the result has element_bytes bytes, like the elements of the inputs.",
+    TWO_KINDS};
+static const Mistake PER_INPUT = {
+    "operations counted per input",
+    "`operations` is the number of FLOP per element of the result. Do not multiply it by `inputs`.", TWO_KINDS};
 
 enum { CASES = 48, FIELDS = 6 }; // inputs, operations, m, k, n, bytes of an element
 
@@ -241,20 +247,22 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "01_1_memory_or_compute_bound",
     .title = "Memory-bound or compute-bound",
-    .after_pass =
-        "Arithmetic intensity, compared with the machine balance, tells memory-bound from compute-bound (roofline).",
+    .after_pass = "Roofline model: compare the arithmetic intensity with the machine balance to tell memory-bound from "
+                  "compute-bound operations.",
     .kind = "write",
     .chapter = 1,
     .level = LEVEL_EASY,
     .minutes = 15,
     .essential = true,
     .lesson = TWO_KINDS,
-    .hints =
-        {"Intensity is FLOP divided by bytes. Count the bytes of each tensor that is read, and of the one that is "
-         "written.",
-         "A product has m * n results of k terms, and each term is 2 FLOP. It moves m * k + k * n + m * n elements.",
-         "Memory allows bandwidth * intensity FLOP/s, the processor allows flops. The smaller limit decides.",
-         "The ridge point is flops / bandwidth. Below it an operation is memory-bound: return intensity < ridge."},
+    .hints = {"Arithmetic intensity is FLOP divided by bytes. Count the bytes of each input tensor and of the output "
+              "tensor.",
+              "A matrix product has m * n results with k terms each, and each term takes 2 FLOP. Its three matrices "
+              "have m * k, k * n and m * n elements.",
+              "Memory allows at most bandwidth * intensity FLOP/s, and the processor allows at most flops. The smaller "
+              "limit decides.",
+              "The ridge point is flops / bandwidth. Below it, an operation is memory-bound: return intensity < flops "
+              "/ bandwidth."},
     .functions = {"elementwise_intensity", "product_intensity", "best_flops", "waits_for_memory"},
     .tests = {{.name = "CPU", .ask = ask_cpu, .judge = judge},
               {.name = "GPU", .ask = ask_gpu, .judge = judge},

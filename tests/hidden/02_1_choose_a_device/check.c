@@ -7,41 +7,44 @@
 
 static const Mistake NOT_ASKED = {
     "device availability not checked",
-    "Before you return a device, check that the machine has it: compare with cuda_devices and mps_available.",
+    "Before you return a device, use cuda_devices and mps_available to check that the machine has it.",
     "docs/02_device_check.md#errors-for-missing-devices"};
-static const Mistake ONE_PAST = {"off-by-one device index",
-                                 "With n devices the indices are 0 to n - 1, so \"cuda:n\" is missing.",
-                                 "docs/02_device_check.md#errors-for-missing-devices"};
+static const Mistake ONE_PAST = {
+    "off-by-one device index",
+    "If a machine has n devices, their indices are 0 to n - 1, so \"cuda:n\" does not exist.",
+    "docs/02_device_check.md#errors-for-missing-devices"};
 static const Mistake NUMBER_IGNORED = {"device index ignored",
-                                       "\"cuda:1\" names one of several GPUs. Return that one if the machine has it.",
+                                       "\"cuda:1\" requests a particular GPU. Return this GPU if the machine has it.",
                                        "docs/02_device_check.md#choosing-a-gpu-by-index"};
 static const Mistake ONE_DIGIT = {"only one digit parsed",
-                                  "The index may have two digits. Read all of it, as fy_device does.",
+                                  "The index may have two digits. Parse both of them, as fy_device does.",
                                   "docs/02_device_check.md#choosing-a-gpu-by-index"};
-static const Mistake STRAIGHT_TO_CPU = {
-    "CPU instead of the best device",
-    "If a GPU is missing, another device may still be there. Fall back to the best one, not to the CPU.",
-    "docs/02_device_check.md#choosing-a-gpu-by-index"};
+static const Mistake STRAIGHT_TO_CPU = {"CPU instead of the best device",
+                                        "If the requested GPU is missing, the machine may have a different GPU. Fall "
+                                        "back to the best device, not to the CPU.",
+                                        "docs/02_device_check.md#choosing-a-gpu-by-index"};
 static const Mistake LAST_INSTEAD = {"last GPU instead of the first",
                                      "If the requested GPU is missing, return the same device as for \"auto\".",
                                      "docs/02_device_check.md#choosing-a-gpu-by-index"};
-static const Mistake NO_MPS = {"MPS fallback missing", "The order is cuda, mps, cpu. Return mps before the CPU.",
+static const Mistake NO_MPS = {"MPS fallback missing",
+                               "The order is cuda, mps, cpu. Check for mps before you return the CPU.",
                                "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake MPS_FIRST = {"MPS preferred to CUDA", "The order is cuda, mps, cpu. Check for CUDA first.",
                                   "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake CPU_REFUSED = {"CPU request overridden",
                                     "Return the CPU if it is requested, even on a machine with a GPU.",
                                     "docs/02_device_check.md#device-agnostic-code"};
-static const Mistake CPU_ALWAYS = {"CPU for every request",
-                                   "Every request was answered with the CPU. Use the GPU where there is one.",
-                                   "docs/02_device_check.md#device-agnostic-code"};
-static const Mistake ASSUMED = {"hard-coded machine in device_here",
-                                "Ask the machine: fy_cuda_device_count() and fy_mps_is_available().",
-                                "docs/02_device_check.md#detecting-a-gpu"};
+static const Mistake CPU_ALWAYS = {
+    "CPU for every request", "Your function returned the CPU for every request. Return a GPU if the machine has one.",
+    "docs/02_device_check.md#device-agnostic-code"};
+static const Mistake ASSUMED = {
+    "hard-coded machine in device_here",
+    "device_here assumes a fixed set of devices. Call fy_cuda_device_count() and fy_mps_is_available() instead.",
+    "docs/02_device_check.md#detecting-a-gpu"};
 
 static const Mistake TRIED = {
     "availability tested on this machine",
-    "choose_device tests the devices of this machine. Use its arguments: they describe another one.",
+    "choose_device tests the devices of this machine. Use its arguments, which may describe a different machine.",
     "docs/02_device_check.md#device-agnostic-code"};
 
 // ---- what right and wrong choices look like -----------------------------------------------------------------------
@@ -199,7 +202,7 @@ static void numbered(char name[32], const char *what, int i) {
 // `cuda` negative: on this machine.
 static void wish(Case *c, int *count, const char *text, int cuda, bool mps) {
   char name[32];
-  numbered(name, "wish", *count);
+  numbered(name, "request", *count);
   give_text(c, name, text);
   numbered(name, "cuda devices", *count);
   if (cuda >= 0) {
@@ -226,7 +229,7 @@ static void ask_gpus(Case *c) {
   wish_number(c, &n, cuda - 1, cuda, false);
   wish_number(c, &n, 0, 1, false);
   wish_number(c, &n, (int)draw_int(c, 12, 15), 16, false);
-  give_number(c, "wishes", n);
+  give_number(c, "requests", n);
 }
 
 static void ask_absent(Case *c) {
@@ -240,7 +243,7 @@ static void ask_absent(Case *c) {
   wish(c, &n, "cuda", 0, false);
   wish(c, &n, "auto", 0, false);
   wish(c, &n, "mps", 0, false);
-  give_number(c, "wishes", n);
+  give_number(c, "requests", n);
 }
 
 static void ask_apple(Case *c) {
@@ -254,7 +257,7 @@ static void ask_apple(Case *c) {
   wish(c, &n, "mps", cuda, true);
   wish_number(c, &n, cuda, cuda, true);
   wish_number(c, &n, cuda - 1, cuda, true);
-  give_number(c, "wishes", n);
+  give_number(c, "requests", n);
 }
 
 static void wish_here(Case *c, int *n) {
@@ -280,7 +283,7 @@ static void ask_here(Case *c) {
   int n = 0;
   wish_here(c, &n);
   wish_described(c, &n);
-  give_number(c, "wishes", n);
+  give_number(c, "requests", n);
 }
 
 static void ask_several_here(Case *c) {
@@ -289,14 +292,14 @@ static void ask_several_here(Case *c) {
   wish_number(c, &n, 1, -1, false);
   wish_here(c, &n);
   wish_described(c, &n);
-  give_number(c, "wishes", n);
+  give_number(c, "requests", n);
 }
 
 // ---- judging -----------------------------------------------------------------------------------------------------
 
 static Wish wish_at(const Case *c, int i, bool here) {
   char name[32];
-  numbered(name, "wish", i);
+  numbered(name, "request", i);
   Wish w = {.text = given_text(c, name), .number = -1, .cuda = case_devices(c), .here = here};
   w.kind = strcmp(w.text, "cpu") == 0 ? 'p' : w.text[0];
   if (w.kind == 'c' && w.text[4] == ':')
@@ -319,7 +322,7 @@ static const char *chosen(const Case *c, int i) {
 
 // Did the answer choose as `model` does? After an error: as far as it ran, that choice included.
 static bool behaves(const Case *c, Model *model, int from, int to) {
-  int count = (int)given_number(c, "wishes");
+  int count = (int)given_number(c, "requests");
   bool different = false;
   for (int i = 0; i < count; i++) {
     Wish w = wish_at(c, i, i >= from && i < to);
@@ -339,7 +342,7 @@ static void judge_all(Case *c, int from, int to) {
   suspect_that(c, tried, &TRIED);
   for (size_t k = 0; k < sizeof wrong_ways / sizeof wrong_ways[0]; k++)
     suspect_that(c, behaves(c, wrong_ways[k].model, from, to), wrong_ways[k].mistake);
-  for (int i = 0; i < (int)given_number(c, "wishes"); i++) {
+  for (int i = 0; i < (int)given_number(c, "requests"); i++) {
     bool here = i >= from && i < to;
     Wish w = wish_at(c, i, here);
     const char *want = right(&w);
@@ -358,26 +361,26 @@ static void judge(Case *c) {
   judge_all(c, 0, 0);
 }
 static void judge_here(Case *c) {
-  judge_all(c, 0, (int)given_number(c, "wishes") - DESCRIBED);
+  judge_all(c, 0, (int)given_number(c, "requests") - DESCRIBED);
 }
 
 EXERCISE = {
     .id = "02_1_choose_a_device",
     .title = "Choose a device",
-    .after_pass = "The program chooses its device once, at the start, and the rest of it is device-agnostic code.",
+    .after_pass = "The program chooses its device once, at the start. The rest of the code is device-agnostic.",
     .kind = "write",
     .chapter = 2,
     .level = LEVEL_EASY,
     .minutes = 15,
     .essential = true,
     .lesson = "docs/02_device_check.md#device-agnostic-code",
-    .hints = {"Start with the best device by the two arguments: cuda, otherwise mps, otherwise cpu. It is the answer "
-              "to \"auto\".",
-              "fy_device(requested) parses all other words. The result has a .type and an .index, which is -1 for "
-              "plain \"cuda\".",
-              "Return the requested device if it is the CPU, or mps and available, or cuda with cuda_devices > 0 and "
-              ".index < cuda_devices. Otherwise return the best.",
-              "device_here is choose_device(requested, fy_cuda_device_count(), fy_mps_is_available())."},
+    .hints = {"First determine the best device from cuda_devices and mps_available: cuda, otherwise mps, otherwise "
+              "cpu. Return it for \"auto\".",
+              "fy_device(requested) parses every other request. Its result has the fields .type and .index. For plain "
+              "\"cuda\", .index is -1.",
+              "Return the requested device if it is the CPU, if it is mps and mps is available, or if it is cuda with "
+              "cuda_devices > 0 and .index < cuda_devices. Otherwise, return the best device.",
+              "device_here returns choose_device(requested, fy_cuda_device_count(), fy_mps_is_available())."},
     .functions = {"choose_device", "device_here"},
     .tests = {{"machines with GPUs", ask_gpus, .judge = judge},
               {"a missing device", ask_absent, .judge = judge},

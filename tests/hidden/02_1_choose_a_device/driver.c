@@ -11,12 +11,12 @@ static int64_t allocations(void) {
   return all;
 }
 
-// The wishes that the check numbered; one for this machine (no number of devices) also gets a tensor made there.
+// The requests that the check numbered. A request to this machine (no number of devices) also creates a tensor on the device.
 void drive(Driver *d) {
   char name[32];
   bool tried = false;
-  for (int i = 0; i < (int)driver_number(d, "wishes"); i++) {
-    snprintf(name, sizeof name, "wish %d", i);
+  for (int i = 0; i < (int)driver_number(d, "requests"); i++) {
+    snprintf(name, sizeof name, "request %d", i);
     const char *wish = driver_text(d, name);
     snprintf(name, sizeof name, "cuda devices %d", i);
     bool imagined = driver_has(d, name);

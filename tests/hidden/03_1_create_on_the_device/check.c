@@ -6,31 +6,31 @@
 #include <string.h>
 
 static const Mistake CARRIED = {"created on the CPU and moved",
-                                "Create the tensor on the device: every factory function takes `.device =`.",
+                                "Create the tensor directly on the device: every factory function takes `.device =`.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NUMBER_BY_NUMBER = {
     "one transfer per element",
-    "Each element was copied separately, and every copy has a fixed cost. Create the tensor on the device.",
+    "Your function copies each element separately, and every copy has a fixed cost. Create the tensor on the device.",
     "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake LEFT_ON_CPU = {"tensor left on the CPU",
                                     "Pass the device to every factory function: `.device = device`.",
                                     "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake BROUGHT_BACK = {
     "result copied back to the CPU",
-    "The grid was created on the device and then copied to the host. Return it where it is.",
+    "The grid was created on the device and then copied to the host. Return the tensor that is on the device.",
     "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake FIRST_GPU = {"hard-coded device",
-                                  "\"cuda\" means the current device, usually cuda:0. Pass on the argument `device`.",
+                                  "\"cuda\" means the current device, usually cuda:0. Use the argument `device`.",
                                   "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake COUNTED_ON = {"row offset added",
-                                   "Every row is the same and starts at offset again. Create one row and expand it.",
+                                   "All rows are equal, and each one starts at offset. Create one row and expand it.",
                                    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake SWAPPED = {"rows and columns swapped",
-                                "The value grows along the columns, which are the second dimension.",
+                                "The values increase along the second dimension: element (i, j) is offset + j.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NO_OFFSET = {
     "result of an out-of-place operation ignored",
-    "The offset is missing. fy_add_scalar returns a new tensor and leaves its argument as it is: use the result.",
+    "The offset is missing. fy_add_scalar returns a new tensor and does not change its argument. Use its result.",
     "docs/03_tensor_moves.md#questions"};
 static const Mistake EXPANDED = {
     "expanded view returned",
@@ -38,29 +38,29 @@ static const Mistake EXPANDED = {
     "docs/07_pitfalls.md#view-and-reshape"};
 
 static const Mistake NOT_CONTIGUOUS = {
-    "non-contiguous result", "The values are right, but the rows are not consecutive in memory. Call fy_contiguous.",
+    "non-contiguous result", "The values are correct, but the rows are not consecutive in memory. Call fy_contiguous.",
     "docs/07_pitfalls.md#view-and-reshape"};
 static const Mistake CUT = {"offset converted to an integer",
                             "The offset is a double and may have a fraction. Do not store it in an int.",
                             "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
-static const Mistake BY_ANOTHER_GPU = {"copy from another GPU",
-                                       "The grid was created on one GPU and copied to another. Create it on `device`.",
-                                       "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
+static const Mistake BY_ANOTHER_GPU = {
+    "copy from another GPU", "The grid was created on one GPU and then copied to another GPU. Create it on `device`.",
+    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake ANOTHER_TYPE = {"wrong dtype", "Pass `.dtype = FY_FLOAT32` to the factory function.",
                                      "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake ROUNDED_END = {
     "floating-point range end",
-    "offset + columns is rounded, so the range may have one element more. Count from 0 and add the offset.",
+    "offset + columns is rounded, so the range may have one element too many. Count from 0, then add the offset.",
     "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
-static const Mistake MINUS_ONE = {
-    "size of -1 in an empty view",
-    "-1 is computed from the number of elements, and any size fits 0 elements. Give both sizes.",
-    "docs/07_pitfalls.md#view-and-reshape"};
+static const Mistake MINUS_ONE = {"size of -1 in an empty view",
+                                  "A size of -1 is computed from the number of elements, and for 0 elements any size "
+                                  "would fit. Pass both sizes explicitly.",
+                                  "docs/07_pitfalls.md#view-and-reshape"};
 
-static const Mistake KEPT = {
-    "cached result",
-    "The result shares memory with an earlier one. Create a new tensor in every call: the caller may write into it.",
-    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
+static const Mistake KEPT = {"cached result",
+                             "The result shares memory with an earlier result. Create a new tensor in every call, "
+                             "because the caller may write to it.",
+                             "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 enum { CALLS = 7 }; // the last two are the first again: see the driver
 
@@ -185,17 +185,18 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "03_1_create_on_the_device",
     .title = "Create a tensor on its device",
-    .after_pass = "Factory functions take a device, so a tensor that is created there needs no copy.",
+    .after_pass = "Factory functions take a device. A tensor that is created on its device needs no copy.",
     .kind = "write",
     .chapter = 3,
     .level = LEVEL_EASY,
     .minutes = 10,
     .essential = true,
     .lesson = "docs/03_tensor_moves.md#creating-tensors-on-the-device",
-    .hints = {"Which functions create a tensor? They all take .device and .dtype.",
-              "fy_arange((double)columns, .dtype = FY_FLOAT32, .device = device) creates one row. fy_expand repeats it "
-              "as a view.",
-              "Add the offset with fy_add_scalar, which returns a new tensor, and return fy_contiguous of the result."},
+    .hints = {"Which functions create a tensor? All of them take .device and .dtype.",
+              "fy_arange((double)columns, .dtype = FY_FLOAT32, .device = device) creates one row. fy_expand repeats "
+              "this row without copying it.",
+              "Add the offset with fy_add_scalar, which returns a new tensor. Pass this tensor to fy_contiguous, and "
+              "return the result."},
     .functions = {"offset_grid"},
     .tests = {{"on a GPU", ask_gpu, judge},
               {"on the CPU", ask_cpu, judge},
@@ -205,6 +206,6 @@ EXERCISE = {
               {"no rows", ask_no_rows, judge},
               {"no columns", ask_no_columns, judge},
               {"integer offset", ask_whole, judge},
-              {"offset with a fraction of tenths", ask_rounded, judge},
+              {"offset in tenths", ask_rounded, judge},
               {"offset 0", ask_no_offset, judge}},
 };

@@ -5,25 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static const Mistake ROW_BY_ROW = {"one transfer per row",
-                                   "The matrix was copied row by row. fy_to copies a whole tensor at a time.",
-                                   "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
+static const Mistake ROW_BY_ROW = {
+    "one transfer per row", "Your function copies the matrix row by row. Call fy_to once: it copies the whole tensor.",
+    "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake MOVED_AGAIN = {"repeated transfers",
-                                    "Copy each tensor once, and keep the copy: fy_to and fy_cpu return it.",
+                                    "Copy each tensor once, and reuse the copy that fy_to or fy_cpu returns.",
                                     "docs/07_pitfalls.md#keep-data-on-the-device"};
-static const Mistake BACK_IN_PIECES = {
-    "one transfer per element",
-    "Each fy_item on a device tensor copies one value and waits for it. Copy the tensor to the CPU once.",
-    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
+static const Mistake BACK_IN_PIECES = {"one transfer per element",
+                                       "Each call of fy_item on a device tensor copies one value and waits for it. "
+                                       "Copy the whole tensor to the CPU instead.",
+                                       "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake CPU_ONLY = {
     "product computed on the CPU only",
-    "The device launched no kernel. Multiply tensors that are on the device: fy_to(a, device) and fy_to(b, device).",
+    "No kernel was launched on the device. Multiply the tensors that fy_to(a, device) and fy_to(b, device) return.",
     "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake IGNORED = {
-    "result of fy_to ignored", "fy_to does not move its argument. It returns a new tensor on the device: use that one.",
+    "result of fy_to ignored",
+    "fy_to does not move its argument. It returns a new tensor on the device. Use this tensor.",
     "docs/03_tensor_moves.md#questions"};
 static const Mistake FETCHED = {"result copied back to the CPU",
-                                "Leave *on_device on the device. Copy it only for the comparison.",
+                                "Leave *on_device on the device. Copy it to the CPU only for the comparison.",
                                 "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake NOT_COMPARED = {
     "device result not compared", "Nothing was copied back from the device. Compare *on_cpu with a copy of *on_device.",
@@ -37,35 +38,38 @@ static const Mistake FIRST_GPU = {"hard-coded device", "Use the argument `device
                                   "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake APART = {
     "operands on different devices",
-    "An operation needs all its operands on one device. Copy y to the CPU before you subtract it.",
+    "All operands of an operation must be on the same device. Copy y to the CPU before you subtract it.",
     "docs/03_tensor_moves.md#all-operands-on-the-same-device"};
 static const Mistake ELEMENTWISE = {"elementwise product",
-                                    "fy_mul multiplies element by element. The matrix product is fy_matmul.",
+                                    "fy_mul multiplies element by element. Use fy_matmul for the matrix product.",
                                     "docs/03_tensor_moves.md#copying-with-todevice"};
-static const Mistake SIGNED = {"missing absolute value", "x - y may be negative. Take fy_abs before fy_max.",
+static const Mistake SIGNED = {"missing absolute value", "x - y may be negative. Call fy_abs before fy_max.",
                                "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake MEAN = {"mean instead of maximum", "Return the largest difference, not the average.",
                              "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake CONSTANT = {"constant result",
                                  "The result is 0 for tensors that differ. Compute it from both tensors.",
                                  "docs/03_tensor_moves.md#copying-with-todevice"};
-static const Mistake SWAPPED = {"matrix factors swapped", "a @ b is not b @ a. Keep the order.",
+static const Mistake SWAPPED = {"matrix factors swapped",
+                                "a @ b and b @ a are different products. Keep the order of the factors.",
                                 "docs/03_tensor_moves.md#copying-with-todevice"};
 static const Mistake EMPTY = {"maximum of an empty tensor",
-                              "An empty tensor has no maximum. Check fy_numel first, and return 0.",
+                              "An empty tensor has no maximum. Check fy_numel first, and return 0 for an empty tensor.",
                               "docs/03_tensor_moves.md#copying-with-todevice"};
 
 static const Mistake NO_STRIDES = {
-    "strides ignored", "A view may have another order in memory. Call fy_contiguous before you use fy_data_ptr.",
+    "strides ignored",
+    "The elements of a view may have a different order in memory. Call fy_contiguous before you use fy_data_ptr.",
     "docs/07_pitfalls.md#view-and-reshape"};
 
 static const Mistake TWO_LOOPS = {
     "only two dimensions handled",
-    "A tensor may have more or fewer dimensions. fy_numel counts its elements, and fy_max reads all of them.",
+    "A tensor may have more or fewer than two dimensions. fy_numel counts its elements, and fy_max reads all of them.",
     "docs/03_tensor_moves.md#copying-with-todevice"};
-static const Mistake KEPT = {
-    "cached result", "A second call returned a value of the first. A static variable keeps its value between calls.",
-    "docs/03_tensor_moves.md#copying-with-todevice"};
+static const Mistake KEPT = {"cached result",
+                             "The second call returned a value from the first call. A static variable keeps its value "
+                             "between calls: use a local variable.",
+                             "docs/03_tensor_moves.md#copying-with-todevice"};
 
 // ---- the largest difference -------------------------------------------------------------------------------------
 
@@ -208,8 +212,8 @@ static void judge_difference(Case *c) {
     expect_number(c, "difference", largest, 1e-6);
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, 2, fetched(c));
   expect_at_most(c, "copies from host to device", counts(c)->host_to_device, 3, &MOVED_AGAIN);
-  suspect_that(c, x->count > 0 && !wrong && got_number(c, "then") == result, &KEPT);
-  expect_number(c, "then", 0, 0); // x and x
+  suspect_that(c, x->count > 0 && !wrong && got_number(c, "second call: difference") == result, &KEPT);
+  expect_number(c, "second call: difference", 0, 0); // x and x
 }
 
 // ---- the products -----------------------------------------------------------------------------------------------
@@ -294,10 +298,10 @@ static void suspect_products(Case *c, const Array *a, const Array *b) {
 // A second call has the opposite of b: what is kept of the first is the opposite of what is right.
 static void judge_again(Case *c, const Array *first, double tolerance) {
   Array *want = array_negated(c, first);
-  if (!expect_array(c, "on_cpu, then", want, 1e-4))
-    suspect_that(c, near(got(c, "on_cpu, then"), first), &KEPT);
-  else if (!expect_array(c, "on_device, then", want, tolerance))
-    suspect_that(c, near(got(c, "on_device, then"), first), &KEPT);
+  if (!expect_array(c, "second call: on_cpu", want, 1e-4))
+    suspect_that(c, near(got(c, "second call: on_cpu"), first), &KEPT);
+  else if (!expect_array(c, "second call: on_device", want, tolerance))
+    suspect_that(c, near(got(c, "second call: on_device"), first), &KEPT);
 }
 
 static void judge_products_within(Case *c, double tolerance) {
@@ -328,7 +332,7 @@ static void judge_products_within(Case *c, double tolerance) {
   expect_at_least(c, "launches", counts(c)->launches, 1, &CPU_ONLY);
   expect_at_least(c, "copies from device to host", counts(c)->device_to_host, 1, &NOT_COMPARED);
   expect_that(c, !(got_number(c, "launches for the CPU's gradients") > 0), &NOT_ON_CPU,
-              "on_cpu: expected a product of the CPU, got a copy from the device");
+              "on_cpu: expected a product computed on the CPU, got a copy from the device");
 }
 
 static void judge_products(Case *c) {
@@ -349,9 +353,9 @@ EXERCISE = {
     .lesson = "docs/03_tensor_moves.md#copying-with-todevice",
     .stars = {{"few copies: at most 3 to the device and 2 back per call",
                {&ROW_BY_ROW, &MOVED_AGAIN, &BACK_IN_PIECES}}},
-    .hints = {"An operation runs where its operands are. fy_to(a, device) returns a copy of a on the device; a itself "
-              "does not move.",
-              "Both operands of a subtraction must be on one device: copy y to the CPU with fy_cpu(y).",
+    .hints = {"An operation runs on the device of its operands. fy_to(a, device) returns a copy of a on the device and "
+              "does not move a itself.",
+              "Both operands of a subtraction must be on the same device. Copy y to the CPU with fy_cpu(y).",
               "largest_difference is fy_item(fy_max(fy_abs(fy_sub(x, fy_cpu(y))))). Check fy_numel(x) first: an empty "
               "tensor has no maximum."},
     .functions = {"largest_difference", "compare_products"},

@@ -9,7 +9,7 @@ static void drive_difference(Driver *d) {
   double difference = largest_difference(x, y);
   driver_stop(d);
   driver_put_number(d, "difference", difference);
-  driver_put_number(d, "then", largest_difference(x, x)); // shows a cached result
+  driver_put_number(d, "second call: difference", largest_difference(x, x)); // shows a cached result
 }
 
 // Only the simulator has it: the product of a real GPU differs from the CPU's in its last bits.
@@ -47,6 +47,6 @@ void drive(Driver *d) {
   FyTensor *opposite = fy_mul_scalar(fy_detach(b), -1); // a second call shows a cached result
   on_cpu = on_device = NULL;
   compare_products(fy_detach(a), opposite, device, &on_cpu, &on_device);
-  driver_put(d, "on_cpu, then", on_cpu);
-  driver_put(d, "on_device, then", on_device);
+  driver_put(d, "second call: on_cpu", on_cpu);
+  driver_put(d, "second call: on_device", on_device);
 }

@@ -3,47 +3,51 @@
 #include "exercise.h"
 #include <math.h>
 
-static const Mistake TOO_EARLY = {
-    "missing synchronization before the clock stops",
-    "The calls had returned, but the device had not finished. Call fy_synchronize(device) before you stop the clock.",
-    "docs/04_benchmarks.md#timing-without-synchronization"};
+static const Mistake TOO_EARLY = {"missing synchronization before the clock stops",
+                                  "The device was still working when you stopped the clock. Call "
+                                  "fy_synchronize(device) before the second clock reading.",
+                                  "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake AFTER_THE_STOP = {
     "synchronization after the clock stops",
-    "The host waits, but the clock was read before. Wait first, then read the clock.",
+    "The host waits for the device only after the second clock reading. Synchronize first, then read the clock.",
     "docs/04_benchmarks.md#timing-without-synchronization"};
-static const Mistake STILL_PENDING = {
-    "missing synchronization before the clock starts",
-    "Earlier work was still running and is measured as well. Call fy_synchronize(device) before you start the clock.",
-    "docs/04_benchmarks.md#timing-without-synchronization"};
+static const Mistake STILL_PENDING = {"missing synchronization before the clock starts",
+                                      "Earlier work was still running when you started the clock, so you measured it "
+                                      "as well. Call fy_synchronize(device) before the first clock reading.",
+                                      "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake AFTER_THE_START = {
     "synchronization after the clock starts",
-    "The host waits for earlier work while the clock runs. Wait first, then start the clock.",
+    "The host waits for earlier work while the clock runs. Synchronize first, then start the clock.",
     "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake OTHER_QUEUE = {
     "wrong stream or device synchronized",
-    "The host waited, but not for the work. Synchronize the argument `device`, or its current stream.",
+    "The host did not wait for the work of this call. Synchronize the argument `device`, or its current stream.",
     "docs/04_benchmarks.md#timing-without-synchronization"};
-static const Mistake EACH_TURN = {"synchronization in every iteration",
-                                  "Waiting between the iterations is measured as well. Wait once, after the last one.",
-                                  "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
+static const Mistake EACH_TURN = {
+    "synchronization in every iteration",
+    "You measured the synchronizations between the iterations as well. Synchronize once, after the last iteration.",
+    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake NO_WARM_UP = {"missing warm-up",
-                                   "The first iteration pays for loading kernels and for allocating memory. Run one "
-                                   "before you start the clock, in each call.",
+                                   "The first iteration also loads kernels and allocates memory. In each call, run one "
+                                   "iteration before you start the clock.",
                                    "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake WARM_UP_TIMED = {"warm-up measured", "Run the warm-up before you start the clock.",
                                       "docs/04_benchmarks.md#warm-up-and-synchronization"};
-static const Mistake TOO_MANY = {"too many iterations measured",
-                                 "More iterations ran between the two readings than the time is divided by.",
-                                 "docs/04_benchmarks.md#warm-up-and-synchronization"};
-static const Mistake TOO_FEW = {"too few iterations measured",
-                                "Fewer iterations ran between the two readings than the time is divided by.",
-                                "docs/04_benchmarks.md#warm-up-and-synchronization"};
+static const Mistake TOO_MANY = {
+    "too many iterations measured",
+    "More than `iterations` iterations ran between the two clock readings. Run exactly `iterations` iterations there.",
+    "docs/04_benchmarks.md#warm-up-and-synchronization"};
+static const Mistake TOO_FEW = {
+    "too few iterations measured",
+    "Fewer than `iterations` iterations ran between the two clock readings. Run exactly `iterations` iterations there.",
+    "docs/04_benchmarks.md#warm-up-and-synchronization"};
 static const Mistake ALL_TURNS = {"total time instead of time per iteration",
-                                  "Divide the time by the number of iterations.",
+                                  "Divide the elapsed time by the number of iterations.",
                                   "docs/04_benchmarks.md#warm-up-and-synchronization"};
-static const Mistake NO_CLOCK = {"clock not read twice",
-                                 "Call seconds_now() before the iterations and after them, and subtract.",
-                                 "docs/04_benchmarks.md#warm-up-and-synchronization"};
+static const Mistake NO_CLOCK = {
+    "clock not read twice",
+    "Call seconds_now() once before the iterations and once after them, and subtract the two readings.",
+    "docs/04_benchmarks.md#warm-up-and-synchronization"};
 enum { PENDING, WORK, READING, COLUMNS = 4 };
 
 static void ask_on(Case *c, const char *device, int64_t turns) {
@@ -72,7 +76,7 @@ static void ask_stream(Case *c) {
 }
 static void ask_both(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 3, 9));
-  give_text(c, "and then", "cpu");
+  give_text(c, "second device", "cpu");
 }
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", draw_int(c, 3, 9));
@@ -152,14 +156,14 @@ static bool expect_span(Case *c, const Log *log, Span *span) {
   int64_t readings = 0;
   for (int64_t i = 0; i < log->events; i++)
     readings += log->row[i][0] == READING;
-  if (!expect_at_least(c, "readings of the clock", readings, 2, &NO_CLOCK))
+  if (!expect_at_least(c, "clock readings", readings, 2, &NO_CLOCK))
     return false;
   bool all = turns > 1 && find_span(c, log, seconds, 1, span) && span->calls == (int64_t)turns;
   if (!expect_that(c, find_span(c, log, seconds, turns, span), all ? &ALL_TURNS : NULL,
-                   "seconds: expected the difference of two clock readings, divided by iterations"))
+                   "seconds: expected the difference between two clock readings, divided by the number of iterations"))
     return false;
   int64_t before = log->row[span->begin][2] - log->row[0][2], more = span->calls - (int64_t)turns;
-  return expect_exactly(c, "iterations between the two readings", span->calls, (int64_t)turns,
+  return expect_exactly(c, "iterations between the two clock readings", span->calls, (int64_t)turns,
                         more == 1 && before == 0 ? &WARM_UP_TIMED
                         : more > 0               ? &TOO_MANY
                                                  : &TOO_FEW);
@@ -180,14 +184,14 @@ static void judge(Case *c) {
 // On the CPU the same clock is read, and nothing is pending.
 static void judge_both(Case *c) {
   judge(c);
-  expect_number(c, "then seconds", got_number(c, "seconds"), 1e-9);
+  expect_number(c, "second call: seconds", got_number(c, "seconds"), 1e-9);
 }
 
 EXERCISE = {
     .id = "04_1_benchmark",
     .title = "Find the bug: a benchmark",
-    .after_pass =
-        "A launch returns before the kernel runs, so synchronize before you start the clock and before you stop it.",
+    .after_pass = "A kernel launch returns before the kernel has finished. Synchronize before you start the clock and "
+                  "before you stop it.",
     .kind = "find the bug",
     .chapter = 4,
     .level = LEVEL_EASY,
@@ -196,10 +200,10 @@ EXERCISE = {
     .bug = true,
     .lesson = "docs/04_benchmarks.md#timing-without-synchronization",
     .stars = {{"no synchronization between the iterations", {&EACH_TURN}}},
-    .hints = {"What has the device done when work(context) returns? What has it done when the clock is read?",
-              "There are two moments at which the device must be idle: when the clock starts, and when it stops.",
-              "Kernel launches are asynchronous. Call fy_synchronize(device) before each of the two readings, and not "
-              "in the loop."},
+    .hints = {"Has the device finished its work when work(context) returns? Has it finished when you read the clock?",
+              "The device must be idle at two moments: when the clock starts, and when the clock stops.",
+              "Kernel launches are asynchronous. Call fy_synchronize(device) before each of the two clock readings, "
+              "but not in the loop."},
     .streams = true,
     .functions = {"seconds_per_turn"},
     .tests = {{.name = "GPU", .ask = ask_gpu, .judge = judge},

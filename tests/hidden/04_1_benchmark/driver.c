@@ -17,7 +17,7 @@ static struct {
 
 static void note(int kind) {
   if (bench.events == EVENTS)
-    fy_raise(FY_RUNTIME_ERROR, "more than %d iterations and readings of the clock", EVENTS);
+    fy_raise(FY_RUNTIME_ERROR, "more than %d iterations and clock readings", EVENTS);
   int64_t *row = bench.noted[bench.events++];
   row[0] = kind;
   row[1] = fy_counters().synchronizations;
@@ -34,7 +34,7 @@ static void count_one(void) {
 
 static void work(void *context) {
   if (context != &bench)
-    fy_raise(FY_VALUE_ERROR, "work was not given its context");
+    fy_raise(FY_VALUE_ERROR, "work was called with an argument other than context");
   count_one();
   note(WORK);
 }
@@ -82,6 +82,6 @@ void drive(Driver *d) {
   driver_put_number(d, "seconds", seconds);
   Shape s = {.rank = 2, .size = {bench.events, COLUMNS}};
   driver_put_array(d, "events", FY_INT64, s, bench.noted);
-  if (driver_has(d, "and then"))
-    driver_put_number(d, "then seconds", bench_on(d, driver_text(d, "and then"), iterations));
+  if (driver_has(d, "second device"))
+    driver_put_number(d, "second call: seconds", bench_on(d, driver_text(d, "second device"), iterations));
 }

@@ -10,36 +10,40 @@
 
 static const Mistake TOO_EARLY = {
     "missing synchronization before the clock stops",
-    "On a GPU the call returns before the product is finished. Synchronize the GPU, then read the clock.", EARLY};
-static const Mistake STILL_PENDING = {
-    "missing synchronization before the clock starts",
-    "Earlier work was still running and is measured as well. Synchronize the whole GPU, then start the clock.", EARLY};
-static const Mistake NO_WARM_UP = {
-    "missing warm-up",
-    "The first product pays for loading kernels and allocating memory. Run one without measuring it, on each device.",
-    CARE};
-static const Mistake MOVED_THERE = {
-    "transfer measured",
-    "Data was copied between host and device while the clock was running. Copy the matrices before.",
-    "docs/04_benchmarks.md#the-cost-of-a-round-trip"};
-static const Mistake ALL_AT_ONCE = {
-    "one measurement for all runs",
-    "Several products ran between two readings, which gives a mean. Read the clock before and after each product.",
-    CARE};
-static const Mistake MEAN = {"mean instead of median", "One disturbed run changes the mean. Return the median.", CARE};
+    "On a GPU, product returns before the computation has finished. Synchronize the GPU, then read the clock.", EARLY};
+static const Mistake STILL_PENDING = {"missing synchronization before the clock starts",
+                                      "Earlier work was still running when you started the clock, so you measured it "
+                                      "as well. Synchronize the whole GPU, then start the clock.",
+                                      EARLY};
+static const Mistake NO_WARM_UP = {"missing warm-up",
+                                   "The first product also loads kernels and allocates memory. On each device, compute "
+                                   "one product that you do not measure.",
+                                   CARE};
+static const Mistake MOVED_THERE = {"transfer measured",
+                                    "Data was copied between host and device while the clock was running. Copy the "
+                                    "matrices before you start the clock.",
+                                    "docs/04_benchmarks.md#the-cost-of-a-round-trip"};
+static const Mistake ALL_AT_ONCE = {"one measurement for all runs",
+                                    "Several products ran between two clock readings, so you measured only their mean. "
+                                    "Read the clock before and after each product.",
+                                    CARE};
+static const Mistake MEAN = {"mean instead of median", "A single disturbed run changes the mean. Return the median.",
+                             CARE};
 static const Mistake BEST = {"minimum instead of median", "Return the median of the times, not the smallest.", CARE};
-static const Mistake UNSORTED = {"median of unsorted times", "Sort the times by size before you take the middle one.",
-                                 CARE};
+static const Mistake UNSORTED = {
+    "median of unsorted times",
+    "Sort the times before you take the middle one. The comparison must also detect differences of less than 1 s.",
+    CARE};
 static const Mistake ONE_OF_TWO = {"median of an even count",
-                                   "With an even number of runs the median is the mean of the two middle times.", CARE};
-static const Mistake RATIO = {"speedup inverted", "Divide the CPU's time by the GPU's time.", CARE};
+                                   "For an even number of runs, the median is the mean of the two middle times.", CARE};
+static const Mistake RATIO = {"speedup inverted", "Divide the CPU time by the GPU time.", CARE};
 static const Mistake ONE_SIDE = {
     "only one device measured",
     "Measure the product of a and b on the CPU, and the product of their copies on the GPU.", CARE};
-static const Mistake OTHER_RUNS = {
-    "wrong number of timed runs", "Time `runs` products on each device, each between two readings of the clock.", CARE};
+static const Mistake OTHER_RUNS = {"wrong number of timed runs",
+                                   "Measure `runs` products on each device, each between two clock readings.", CARE};
 static const Mistake OTHER_GPU = {"hard-coded device",
-                                  "Copy the matrices to the argument `gpu`. It is not always the current device.",
+                                  "Copy the matrices to the argument `gpu`, which is not always the current device.",
                                   "docs/03_tensor_moves.md#copying-with-todevice"};
 
 enum { BEGIN, ON_CPU, ON_GPU, READING, COLUMNS = 6, MOST = 64 };
@@ -96,7 +100,7 @@ static void ask_coarse(Case *c) {
 
 static void ask_elsewhere(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 3, 9));
-  give_number(c, "pending elsewhere", (double)draw_int(c, 1, 5));
+  give_number(c, "pending in another stream", (double)draw_int(c, 1, 5));
 }
 static void ask_stream(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 3, 9));
@@ -223,8 +227,8 @@ static bool judge_times(Case *c, const Log *log, int64_t kind, const char *name)
   if (!expect_at_least(c, kind == ON_CPU ? "products on the CPU" : "products on the GPU", r.all, 1,
                        none ? NULL : &ONE_SIDE) ||
       !expect_exactly(c,
-                      kind == ON_CPU ? "products on the CPU between two readings of the clock"
-                                     : "products on the GPU between two readings of the clock",
+                      kind == ON_CPU ? "products on the CPU between two clock readings"
+                                     : "products on the GPU between two clock readings",
                       r.timed, runs, runs > 1 && r.timed == 0 && r.together >= runs - 1 ? &ALL_AT_ONCE : &OTHER_RUNS) ||
       !expect_at_least(c, "products before the first timed one", r.before, 1, &NO_WARM_UP))
     return false;
@@ -280,9 +284,11 @@ EXERCISE = {
     .minutes = 30,
     .essential = true,
     .lesson = CARE,
-    .hints = {"Write one function that measures on a device. Call it with a and b, and with their copies on the GPU.",
-              "Around each product: synchronize the device, read the clock, call product, synchronize, read the clock.",
-              "Sort the times. (times[(n - 1) / 2] + times[n / 2]) / 2 is the median for odd and for even n."},
+    .hints = {"Write one function that measures the product on any device. Call it once with a and b, and once with "
+              "their copies on the GPU.",
+              "In each run: synchronize the device, read the clock, call product, synchronize the device again, read "
+              "the clock again.",
+              "Sort the times. The median is (times[(n - 1) / 2] + times[n / 2]) / 2, for odd and for even n."},
     .functions = {"compare"},
     .tests = {{.name = "odd number of runs", .ask = ask_odd, .judge = judge},
               {.name = "even number of runs", .ask = ask_even, .judge = judge},

@@ -19,7 +19,7 @@ static struct {
 
 static void note(int kind) {
   if (bench.events == EVENTS)
-    fy_raise(FY_RUNTIME_ERROR, "more than %d products and readings of the clock", EVENTS);
+    fy_raise(FY_RUNTIME_ERROR, "more than %d products and clock readings", EVENTS);
   int64_t *row = bench.noted[bench.events++];
   row[0] = kind;
   row[1] = fy_counters().synchronizations;
@@ -54,13 +54,13 @@ static bool same_size(FyTensor *x, FyTensor *y) {
 FyTensor *product(FyTensor *x, FyTensor *y) {
   FyTensor *result = fy_matmul(x, y);
   if (!same_size(x, bench.a) || !same_size(y, bench.b))
-    fy_raise(FY_VALUE_ERROR, "product was given other matrices than a and b");
+    fy_raise(FY_VALUE_ERROR, "product was called with matrices other than a and b");
   if (fy_device_of(x).type == FY_CPU) {
     note(ON_CPU);
     return result;
   }
   if (fy_device_of(x).index != bench.gpu.index)
-    fy_raise(FY_VALUE_ERROR, "product was given matrices on another GPU than the argument gpu");
+    fy_raise(FY_VALUE_ERROR, "product was called with matrices on another GPU, not on the argument gpu");
   count_one();
   note(ON_GPU);
   return result;
@@ -75,8 +75,8 @@ double seconds_now(void) {
 static void drive_here(Driver *d) {
   for (int64_t i = (int64_t)driver_number(d, "pending"); i > 0; i--)
     count_one();
-  if (driver_has(d, "pending elsewhere"))
-    queue_elsewhere((int64_t)driver_number(d, "pending elsewhere"));
+  if (driver_has(d, "pending in another stream"))
+    queue_elsewhere((int64_t)driver_number(d, "pending in another stream"));
   note(BEGIN);
   Comparison c = {0};
   compare(bench.a, bench.b, bench.gpu, (int)driver_number(d, "runs"), &c);

@@ -5,65 +5,67 @@
 #include <string.h>
 
 static const Mistake NO_WAIT = {"missing wait between streams",
-                                "Streams are not ordered with each other. Record an event on `copying` after the copy, "
-                                "and let `computing` wait for it before the product.",
+                                "The product may start before the copy has finished. Record an event on `copying` "
+                                "after the copy, and let `computing` wait for this event before the product.",
                                 "docs/04_benchmarks.md#timing-without-synchronization"};
 static const Mistake WRONG_COPY_STREAM = {
     "copy on the wrong stream",
-    "Make `copying` current with fy_stream_guard, then call fy_to: the batch is still being written there.",
+    "Work on `copying` is still writing the batch. Make `copying` current with fy_stream_guard, then call fy_to.",
     "docs/07_pitfalls.md#reading-an-asynchronous-copy-too-early"};
 static const Mistake WRONG_COMPUTE_STREAM = {
     "kernel on the wrong stream",
-    "Make `computing` current with fy_stream_guard, then multiply: the weight is still being written there.",
+    "Work on `computing` is still writing the weight. Make `computing` current with fy_stream_guard, then multiply.",
     "docs/04_benchmarks.md#timing-with-cuda-events"};
-static const Mistake HOST_WAITS = {
-    "host synchronization between copy and product",
-    "Let an event order the streams, so that the host does not wait. Pass .non_blocking = true to fy_to.",
-    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
+static const Mistake HOST_WAITS = {"host synchronization between copy and product",
+                                   "The host waits before it enqueues the product. Order the streams with an event "
+                                   "instead, and pass .non_blocking = true to fy_to.",
+                                   "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake NOBODY_WAITS = {"missing synchronization at the end",
-                                     "Call fy_event_synchronize(end) before you ask for the time and return.",
+                                     "Call fy_event_synchronize(end) before you query the elapsed time and return.",
                                      "docs/04_benchmarks.md#timing-without-synchronization"};
-static const Mistake NO_TIMING = {"event without timing", "Only events from fy_event_new(true) have a time.",
+static const Mistake NO_TIMING = {"event without timing", "Only events from fy_event_new(true) record the time.",
                                   "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake NOT_RECORDED = {"event not recorded",
                                      "Record both events on `computing`, one before the product and one after it.",
                                      "docs/04_benchmarks.md#timing-with-cuda-events"};
-static const Mistake NOT_MEASURED = {
-    "time not measured by events",
-    "Record two events on `computing`, around the product, and store fy_event_elapsed_time of the two.",
-    "docs/04_benchmarks.md#timing-with-cuda-events"};
-static const Mistake FETCHED = {"result copied back to the CPU", "Return the product where it is, on the GPU.",
+static const Mistake NOT_MEASURED = {"time not measured by events",
+                                     "Record one event on `computing` before the product and one after it. Store the "
+                                     "result of fy_event_elapsed_time for these two events.",
+                                     "docs/04_benchmarks.md#timing-with-cuda-events"};
+static const Mistake FETCHED = {"result copied back to the CPU",
+                                "Return the tensor that is on the GPU. Do not copy it.",
                                 "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake SECONDS = {"seconds instead of milliseconds",
-                                "fy_event_elapsed_time returns milliseconds. Store them as they are.",
+                                "fy_event_elapsed_time returns milliseconds. Store this value unchanged.",
                                 "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake OTHER_TIME = {
     "events not around the product",
     "Record one event on `computing` directly before the product, and one directly after it.",
     "docs/04_benchmarks.md#timing-with-cuda-events"};
-static const Mistake WAIT_TIMED = {"wait for the copy measured",
-                                   "Call fy_event_wait first, then record the first event.",
-                                   "docs/04_benchmarks.md#timing-with-cuda-events"};
+static const Mistake WAIT_TIMED = {
+    "wait for the copy measured",
+    "The elapsed time includes the wait for the copy. Call fy_event_wait first, then record the start event.",
+    "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake COMPUTED_ON_COPYING = {
     "kernel on the copy stream",
-    "A kernel on `copying` is not ordered after the work that writes the weight. Use `computing`.",
+    "A kernel on `copying` is not ordered after the work that writes the weight. Run the product on `computing`.",
     "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake BACKWARDS = {"start and end events swapped",
-                                  "fy_event_elapsed_time(start, end): the first argument is the earlier event.",
+                                  "Pass the earlier event first: fy_event_elapsed_time(start, end).",
                                   "docs/04_benchmarks.md#timing-with-cuda-events"};
 static const Mistake FIRST_GPU = {
     "hard-coded device",
-    "\"cuda\" is the current device, usually cuda:0. fy_stream_device(copying) is the device of the streams.",
+    "\"cuda\" means the current device, usually cuda:0. Use the device of the streams: fy_stream_device(copying).",
     "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake ON_CPU = {"product computed on the CPU", "Copy the batch to the GPU and multiply there.",
                                "docs/03_tensor_moves.md#copying-with-todevice"};
-static const Mistake OTHERS_MEMORY = {
-    "memory reused across streams",
-    "The copy went into memory that pending work of `computing` still reads. Allocate it while `copying` is current.",
-    "docs/08_data_pipeline.md#prefetching-batches"};
+static const Mistake OTHERS_MEMORY = {"memory reused across streams",
+                                      "The copy overwrote memory that pending work on `computing` still reads. "
+                                      "Allocate the copy while `copying` is the current stream.",
+                                      "docs/08_data_pipeline.md#prefetching-batches"};
 static const Mistake KEPT = {"cached event or tensor",
-                             "The second call used an event or a tensor of the first. Create new ones in each call: "
-                             "the next one may use another GPU.",
+                             "The second call used an event or a tensor from the first call. Create new ones in each "
+                             "call, because each call may use a different GPU.",
                              "docs/04_benchmarks.md#several-streams"};
 static const Mistake SEVERAL_COPIES = {"several transfers", "Copy the whole batch with one fy_to.",
                                        "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
@@ -181,7 +183,7 @@ static void judge_time(Case *c, const Found *f) {
   EventTrace all = event_trace(c);
   int64_t asked = asked_for(c, 1), seconds = asked_for(c, 1e-3);
   if (!expect_that(c, asked >= 0, seconds >= 0 ? &SECONDS : &NOT_MEASURED,
-                   "milliseconds: expected a result of fy_event_elapsed_time"))
+                   "milliseconds: expected the result of fy_event_elapsed_time"))
     return;
   int64_t begin = recorded(&all, all.entries[asked].number, asked),
           end = recorded(&all, all.entries[asked].other, asked);
@@ -194,7 +196,7 @@ static void judge_time(Case *c, const Found *f) {
       !expect_that(c, begin < end, &BACKWARDS, "milliseconds: the start event was recorded after the end event"))
     return;
   bool on_computing = all.entries[begin].stream == f->computing && all.entries[end].stream == f->computing;
-  expect_that(c, on_computing, &OTHER_TIME, "milliseconds: expected events of `computing`");
+  expect_that(c, on_computing, &OTHER_TIME, "milliseconds: expected events that were recorded on `computing`");
   expect_that(c, begin < f->product, &OTHER_TIME, "milliseconds: the start event was recorded after the product");
   expect_that(c, end > f->product, &OTHER_TIME, "milliseconds: the end event was recorded before the product");
   expect_that(c, begin > waits, &WAIT_TIMED, "milliseconds: the start event was recorded before the wait for the copy");
@@ -266,8 +268,8 @@ static void judge(Case *c) {
   expect_exactly(c, "copies from host to device", counts(c)->host_to_device, 1, &SEVERAL_COPIES);
   if (event_trace(c).known)
     judge_trace(c);
-  expect_that(c, !isnan(milliseconds), &NOT_MEASURED, "milliseconds: nothing was stored");
-  expect_that(c, !(milliseconds < 0), &BACKWARDS, "milliseconds: negative");
+  expect_that(c, !isnan(milliseconds), &NOT_MEASURED, "milliseconds: expected a time, but no value was stored");
+  expect_that(c, !(milliseconds < 0), &BACKWARDS, "milliseconds: expected a positive time, got a negative one");
   expect_that(c, milliseconds > 0 && milliseconds <= got_number(c, "longest"), &NOT_MEASURED,
               "milliseconds: expected more than 0 and at most the time of all the work on `computing`");
 }
@@ -275,19 +277,20 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "04_3_streams_and_events",
     .title = "Streams and events",
-    .after_pass = "Operations of different streams run concurrently, and an event makes one stream wait for another "
-                  "without the host.",
+    .after_pass = "Operations on different streams can run concurrently. An event makes one stream wait for another "
+                  "without blocking the host.",
     .kind = "write",
     .chapter = 4,
     .level = LEVEL_HARD,
     .minutes = 30,
     .lesson = "docs/04_benchmarks.md#timing-with-cuda-events",
     .stars = {{"the batch is copied in one transfer", {&SEVERAL_COPIES}}},
-    .hints = {"fy_stream_guard(stream) { ... } makes a stream current. Operations inside are enqueued on it.",
+    .hints = {"Inside fy_stream_guard(stream) { ... }, `stream` is the current stream. Operations are enqueued on the "
+              "current stream.",
               "After the copy: fy_event_record(copied, copying). Before the product: fy_event_wait(copied, computing). "
               "Neither call blocks the host.",
-              "The two events that measure come from fy_event_new(true). Record them on `computing`, directly before "
-              "the product and directly after it.",
+              "Create the two timing events with fy_event_new(true). Record one on `computing` directly before the "
+              "product, and the other directly after it.",
               "At the end call fy_event_synchronize(end), then fy_event_elapsed_time(begin, end)."},
     .streams = true,
     .functions = {"streamed_product"},

@@ -6,21 +6,22 @@
 #include <string.h>
 
 static const Mistake UNREGISTERED = {
-    "layer not registered", "A plain field is unknown to fy_module_to and fy_parameters. Use fy_register_module.",
+    "layer not registered",
+    "fy_module_to and fy_parameters do not see a plain struct field. Register the layer with fy_register_module.",
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake FEATURES_SWAPPED = {
     "in_features and out_features swapped",
-    "fy_nn_linear takes in_features first. Its weight is (out_features, in_features).",
+    "fy_nn_linear takes in_features first. Its weight has the shape (out_features, in_features).",
     "docs/05_model_moves.md#define-a-module"};
-static const Mistake MODEL_LEFT = {
-    "model not moved",
-    "The parameters stayed where they were. fy_module_to moves a model to any device, from any device.",
-    "docs/07_pitfalls.md#the-model-left-on-the-cpu"};
+static const Mistake MODEL_LEFT = {"model not moved",
+                                   "The parameters are still on their old device. Call fy_module_to, which moves a "
+                                   "model from any device to any other.",
+                                   "docs/07_pitfalls.md#the-model-left-on-the-cpu"};
 static const Mistake INPUT_LEFT = {"input on another device than the model",
                                    "Create the input on the device: `.device = device`.",
                                    "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake CARRIED = {"input created on the CPU and moved",
-                                "fy_arange creates the input on the device with `.device = device`.",
+                                "With `.device = device`, fy_arange creates the input directly on the device.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake TIDIED = {"model moved back", "The model must stay on the device after the call.",
                                "docs/05_model_moves.md#check-the-device-of-every-parameter"};
@@ -31,15 +32,18 @@ static const Mistake FIRST_GPU = {"current device instead of the argument",
                                   "fy_module_cuda and \"cuda\" mean the current device. Use the argument `device`.",
                                   "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake NEW_MODEL = {"new model instead of the argument",
-                                  "Run the model that you are given. A new one has other weights.",
+                                  "Run the model that the caller passes. A new model has different weights.",
                                   "docs/05_model_moves.md#move-a-module-to-a-device"};
-static const Mistake ACTIVATION = {"extra activation", "The model is one linear layer, with nothing after it.",
+static const Mistake ACTIVATION = {"extra activation",
+                                   "The model is a single linear layer without an activation function.",
                                    "docs/05_model_moves.md#define-a-module"};
 static const Mistake NO_BIAS = {"missing bias",
-                                "A linear layer is x @ weight.T + bias. fy_forward(fc, x) computes both.",
+                                "A linear layer computes x @ weight.T + bias. fy_forward(fc, x) includes the bias.",
                                 "docs/05_model_moves.md#define-a-module"};
-static const Mistake ONES = {"wrong input values", "The input counts 0, 1, 2, ... row by row: fy_arange, then fy_view.",
-                             "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
+static const Mistake ONES = {
+    "wrong input values",
+    "The input contains 0, 1, 2, ... row by row. Create these values with fy_arange, then reshape them with fy_view.",
+    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
 static const Mistake ROUNDABOUT = {"transfer through another GPU", "Move the model directly to `device`.",
                                    "docs/05_model_moves.md#cuda-and-todevice"};
@@ -49,15 +53,15 @@ static const Mistake THROUGH_HOST = {"transfer through the host",
 
 static const Mistake ONE_FOR_ALL = {
     "layer shared by all models",
-    "A global or static layer belongs to every model. Store it in the module, and use `self` in the forward function.",
+    "All models share a global or static layer. Store the layer in the module, and use `self` in the forward function.",
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake KEPT = {"cached input",
-                             "A second call used the input of the first. Create the input in each call.",
+                             "The second call used the input of the first call. Create a new input in each call.",
                              "docs/05_model_moves.md#define-a-module"};
 
 static void ask(Case *c, const char *device, const char *start, int64_t batch, int64_t in, int64_t out) {
   give_text(c, "device", device);
-  give_text(c, "starts on", start);
+  give_text(c, "model is on", start);
   give_number(c, "batch", (double)batch);
   give_number(c, "in_features", (double)in);
   give_number(c, "out_features", (double)out);
@@ -137,14 +141,14 @@ static bool judge_model(Case *c) {
   if (!expect_that(c, made && made->shape.rank == 2 && made->shape.size[1] == weight->shape.size[1],
                    made && made->shape.rank == 2 && made->shape.size[0] == weight->shape.size[1] ? &FEATURES_SWAPPED
                                                                                                  : NULL,
-                   "fc.weight: expected (out_features, in_features)"))
+                   "fc.weight: expected the shape (out_features, in_features)"))
     return false;
   return expect_text(c, "bias", "fc.bias");
 }
 
 // The devices of output and model, and the copies.
 static void judge_devices(Case *c, const char *device) {
-  const char *start = given_text(c, "starts on");
+  const char *start = given_text(c, "model is on");
   bool cuda = strcmp(device, "cpu") != 0, from_cuda = strcmp(start, "cpu") != 0, moved = strcmp(start, device) != 0;
   bool here = cuda && strcmp(got_device(c, "output"), "cpu") == 0;
   bool stayed = moved && from_cuda && strcmp(got_device(c, "output"), start) == 0;
@@ -189,13 +193,13 @@ static void judge_more(Case *c) {
   for (int64_t i = 0; i < sums->count; i++)
     for (int64_t k = 0; k < in; k++)
       sums->f32[i] += (float)(i / sums->shape.size[1] * in + k);
-  if (expect_array(c, "output of the second", opposite_output(c), 1e-3) &&
+  if (expect_array(c, "output of the second model", opposite_output(c), 1e-3) &&
       expect_that(c, got_number(c, "third of its own") == 1, NULL,
-                  "a model of other sizes: expected a layer of its own, with its sizes") &&
-      expect_array(c, "output of other sizes", sums, 1e-3) &&
-      expect_device(c, "output of other sizes", given_text(c, "device"), NULL) &&
-      expect_array(c, "output elsewhere", sums, 1e-3))
-    expect_device(c, "output elsewhere", got_text(c, "another device"), NULL);
+                  "a model with different sizes: expected its own layer, with these sizes") &&
+      expect_array(c, "output of a model with different sizes", sums, 1e-3) &&
+      expect_device(c, "output of a model with different sizes", given_text(c, "device"), NULL) &&
+      expect_array(c, "output on another device", sums, 1e-3))
+    expect_device(c, "output on another device", got_text(c, "another device"), NULL);
 }
 
 // The input of the first call, where another was asked for.
@@ -203,14 +207,14 @@ static bool kept_input(const Case *c) {
   char text[64];
   snprintf(text, sizeof text, "is invalid for input of size %lld",
            (long long)(given_number(c, "batch") * given_number(c, "in_features")));
-  return got(c, "output of the second") && strstr(got_error(c), text);
+  return got(c, "output of the second model") && strstr(got_error(c), text);
 }
 
 static void judge(Case *c) {
   const char *device = given_text(c, "device");
   const char *weight_device = got_text(c, "weight is on");
   bool model_there = strcmp(weight_device, device) == 0,
-       stayed = strcmp(weight_device, given_text(c, "starts on")) == 0;
+       stayed = strcmp(weight_device, given_text(c, "model is on")) == 0;
   bool apart = strstr(got_error(c), "on the same device") != NULL;
   suspect_that(c, apart && !model_there && stayed, &MODEL_LEFT);
   suspect_that(c, apart && !model_there && strcmp(weight_device, "cuda:0") == 0, &FIRST_GPU);
@@ -224,12 +228,12 @@ static void judge(Case *c) {
   suspect_array(c, "output", output_of(c, false, true, false), &ONES);
   suspect_array(c, "output", output_of_columns(c), &ONES);
   if (!got(c, "output") && !*got_error(c) && got_number(c, "parameters") != got_number(c, "parameters")) {
-    expect_that(c, false, NULL, "simple_net: the answer returned NULL");
+    expect_that(c, false, NULL, "simple_net: expected a module, got NULL");
     return;
   }
   if (judge_model(c) &&
       expect_that(c, got_number(c, "second of its own") == 1, NULL,
-                  "a second model: expected a layer of its own, with its sizes") &&
+                  "a second model: expected its own layer, with the given sizes") &&
       expect_array(c, "output", output_of(c, true, true, false), 1e-3)) {
     judge_devices(c, device);
     judge_more(c);
@@ -251,15 +255,16 @@ EXERCISE = {
     .level = LEVEL_EASY,
     .minutes = 15,
     .lesson = "docs/05_model_moves.md#define-a-module",
-    .stars = {{"one transfer per parameter that moves, and no other", {&CARRIED, &ROUNDABOUT, &THROUGH_HOST}}},
+    .stars = {{"one transfer per parameter that moves, and no other transfers",
+               {&CARRIED, &ROUNDABOUT, &THROUGH_HOST}}},
     .hints = {"The forward function has the type FyTensor *(FyModule *self, FyTensor *x). Cast self to your struct.",
               "fy_module_new(SimpleNet, forward) creates the module. fy_register_module(net, fc, "
               "fy_nn_linear(in_features, out_features)) adds its layer.",
-              "fy_module_to(model, device) moves the model in place. fy_arange has .dtype and .device, and fy_view "
-              "makes it two-dimensional."},
+              "fy_module_to(model, device) moves the model in place. Create the input with fy_arange, which takes "
+              ".dtype and .device. Then fy_view makes it two-dimensional."},
     .functions = {"simple_net", "run_on"},
     .tests = {{"GPU", ask_gpu, .judge = judge},
-              {"model already there", ask_there, .judge = judge},
+              {"model already on the device", ask_there, .judge = judge},
               {"100 features, 10 classes", ask_large, .judge = judge},
               {"batch of one", ask_one, .judge = judge},
               {"second GPU", ask_second, .judge = judge, .devices = 2},

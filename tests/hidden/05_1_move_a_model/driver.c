@@ -70,7 +70,7 @@ void drive(Driver *d) {
   if (!second)
     return;
   fy_module_to(second, device);
-  fy_module_to(model, fy_device(driver_text(d, "starts on")));
+  fy_module_to(model, fy_device(driver_text(d, "model is on")));
   FyError error;
   FyTensor *volatile output = NULL;
   driver_count(d);
@@ -85,11 +85,11 @@ void drive(Driver *d) {
   driver_put(d, "output", output);
   if (!output)
     return;
-  driver_put(d, "output of the second", run_on(second, device, batch, in));
+  driver_put(d, "output of the second model", run_on(second, device, batch, in));
   third = make_another(d, 1);
   if (!third)
     return;
-  driver_put(d, "output of other sizes", run_on(third, device, batch + 1, in + 1));
+  driver_put(d, "output of a model with different sizes", run_on(third, device, batch + 1, in + 1));
   driver_put_text(d, "another device", fy_device_name_of(another_device(device)));
-  driver_put(d, "output elsewhere", run_on(third, another_device(device), batch + 1, in + 1));
+  driver_put(d, "output on another device", run_on(third, another_device(device), batch + 1, in + 1));
 }

@@ -4,19 +4,19 @@
 #include <math.h>
 #include <string.h>
 
-static const Mistake ACCUMULATED = {
-    "gradients not cleared",
-    "fy_backward adds to the gradient. Call fy_set_grad(weight, NULL) and fy_set_grad(bias, NULL) after the update.",
-    "docs/05_model_moves.md#training-steps"};
+static const Mistake ACCUMULATED = {"gradients not cleared",
+                                    "fy_backward adds to an existing gradient. Call fy_set_grad(weight, NULL) and "
+                                    "fy_set_grad(bias, NULL) after the update.",
+                                    "docs/05_model_moves.md#training-steps"};
 static const Mistake RECORDED = {
     "in-place update outside of no_grad",
-    "Autograd refuses in-place changes of a parameter while it records. Update in fy_no_grad { }.",
+    "While autograd records, you cannot change a parameter in place. Update the parameters inside fy_no_grad { }.",
     "docs/07_pitfalls.md#in-place-operations-and-autograd"};
 static const Mistake UNCHANGED = {"parameters not updated in place",
-                                  "fy_sub returns a new tensor, and your local variable is not the caller's. Use "
-                                  "fy_sub_, which changes its argument.",
+                                  "fy_sub returns a new tensor and leaves the caller's tensor unchanged. Use fy_sub_, "
+                                  "which changes its first argument in place.",
                                   "docs/07_pitfalls.md#in-place-operations-and-autograd"};
-static const Mistake UPHILL = {"gradient ascent", "The gradient points to a larger loss. Subtract it.",
+static const Mistake UPHILL = {"gradient ascent", "The gradient points in the direction of a larger loss. Subtract it.",
                                "docs/05_model_moves.md#training-steps"};
 static const Mistake SUMMED = {"sum instead of mean",
                                "F.mse_loss is the mean over all N * out elements. Use the default reduction.",
@@ -26,15 +26,15 @@ static const Mistake PER_ROW = {"mean over the rows only",
                                 "docs/05_model_moves.md#training-steps"};
 static const Mistake ONLY_WEIGHT = {"bias not updated", "Update the bias as well: it has a gradient of its own.",
                                     "docs/05_model_moves.md#training-steps"};
-static const Mistake ALL_OUTPUTS = {
-    "bias gradient summed over the outputs",
-    "Each element of the bias gets the sum over the samples of its own output. fy_squeeze drops the samples if N is 1.",
-    "docs/05_model_moves.md#training-steps"};
+static const Mistake ALL_OUTPUTS = {"bias gradient summed over the outputs",
+                                    "The gradient of a bias element is the sum over the samples, for the element's own "
+                                    "output only. If N is 1, fy_squeeze also removes the sample dimension.",
+                                    "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_RATE = {"missing learning rate", "Multiply the gradient by lr.",
                                 "docs/05_model_moves.md#training-steps"};
 static const Mistake NO_GRAPH = {"loss without a graph",
                                  "Autograd does not know that the loss depends on weight and bias. Do not detach them, "
-                                 "and do not switch requires_grad off.",
+                                 "and do not disable requires_grad.",
                                  "docs/05_model_moves.md#training-steps"};
 static const Mistake BY_OPTIMIZER = {"library optimizer used",
                                      "Write the update yourself: subtract lr times the gradient.",
@@ -44,20 +44,23 @@ static const Mistake HALVED = {"missing factor of 2 in the gradient", "The deriv
 static const Mistake KEPT_GRAPH = {"loss computed after the update",
                                    "Return the loss of the forward pass, before the update.",
                                    "docs/05_model_moves.md#training-steps"};
-static const Mistake CLEARED_EARLY = {"NULL gradient",
-                                      "fy_grad returns NULL before fy_backward, for a detached tensor, and after the "
-                                      "gradient was cleared. Update after fy_backward, and clear after the update.",
-                                      "docs/05_model_moves.md#training-steps"};
+static const Mistake CLEARED_EARLY = {
+    "NULL gradient",
+    "fy_grad returns NULL before fy_backward, for a detached tensor, and after the gradient was cleared. Update the "
+    "parameters after fy_backward, and clear the gradients after the update.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake WAITED = {"host synchronization in the step",
-                               "A value was copied to the host. Return the loss as a tensor.",
+                               "The host waited for the device, for example for a value. Leave all values on the "
+                               "device, and return the loss as a tensor.",
                                "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
-static const Mistake CARRIED = {
-    "tensor created on the host",
-    "Something was copied to the device. Use fy_mul_scalar for a number, and create tensors on the device.",
-    "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
-static const Mistake ON_HOST = {"parameters updated on the host",
-                                "Parameters or gradients were copied. Update them on their device.",
-                                "docs/07_pitfalls.md#keep-data-on-the-device"};
+static const Mistake CARRIED = {"tensor created on the host",
+                                "The step copied a tensor to the device. Multiply by a number with fy_mul_scalar, and "
+                                "create tensors directly on the device.",
+                                "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
+static const Mistake ON_HOST = {
+    "parameters updated on the host",
+    "The step copied parameters or gradients to the host. Update the parameters on their device.",
+    "docs/07_pitfalls.md#keep-data-on-the-device"};
 
 // ---- asking -----------------------------------------------------------------------------------------------------
 
@@ -220,7 +223,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "05_2_training_step",
     .title = "A training step",
-    .after_pass = "A training step is forward, backward, an in-place update under no_grad, and cleared gradients.",
+    .after_pass = "A training step consists of a forward pass, a backward pass, an in-place update under no_grad, and "
+                  "clearing the gradients.",
     .kind = "write",
     .chapter = 5,
     .level = LEVEL_EASY,
@@ -231,9 +235,10 @@ EXERCISE = {
     .hints =
         {"The forward pass is fy_linear(x, weight, bias) and fy_mse_loss(output, target). fy_backward(loss) computes "
          "the gradients.",
-         "fy_grad(weight) is the gradient. fy_mul_scalar multiplies it by lr, and fy_sub_ changes its first argument "
-         "in place.",
-         "Update inside fy_no_grad { ... }, then clear with fy_set_grad(weight, NULL) and fy_set_grad(bias, NULL)."},
+         "fy_grad(weight) returns the gradient. fy_mul_scalar multiplies it by lr, and fy_sub_ subtracts in place from "
+         "its first argument.",
+         "Update inside fy_no_grad { ... }, then clear the gradients with fy_set_grad(weight, NULL) and "
+         "fy_set_grad(bias, NULL)."},
     .functions = {"training_step"},
     .tests = {{"CPU", ask_cpu, .judge = judge, .crash = &CLEARED_EARLY},
               {"GPU", ask_gpu, .judge = judge, .crash = &CLEARED_EARLY},

@@ -1,4 +1,4 @@
-// mistake: missing factor 2 in the gradient
+// mistake: missing factor of 2 in the gradient
 #include "ferry.h"
 
 FyTensor *training_step(FyTensor *weight, FyTensor *bias, FyTensor *x, FyTensor *target, double lr) {

@@ -6,27 +6,29 @@
 static const Mistake MODEL_BEHIND = {"model on another device than the input",
                                      "Move the whole model to the device: fy_module_to(model, device).",
                                      "docs/05_model_moves.md#device-mismatch-errors"};
-static const Mistake LAYER_BEHIND = {"layer not moved",
-                                     "Some parameters were moved and others were not. Move the whole model.",
-                                     "docs/05_model_moves.md#device-mismatch-errors"};
+static const Mistake LAYER_BEHIND = {
+    "layer not moved",
+    "Only some of the parameters are on the device. Move the whole model: fy_module_to(model, device).",
+    "docs/05_model_moves.md#device-mismatch-errors"};
 static const Mistake ON_CPU = {"training on the CPU", "Move the model, x and y to `device` before the first step.",
                                "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake ALWAYS_CUDA = {"current device instead of the argument",
                                     "fy_module_cuda and \"cuda\" mean the current device. Use the argument `device`.",
                                     "docs/05_model_moves.md#cuda-and-todevice"};
-static const Mistake COPIES = {
-    "parameters copied instead of moved",
-    "fy_to on a parameter returns another tensor, and the model still has the old one. fy_module_to changes the model.",
-    "docs/05_model_moves.md#cuda-and-todevice"};
+static const Mistake COPIES = {"parameters copied instead of moved",
+                               "fy_to returns a copy of a parameter, and the model keeps the original. Call "
+                               "fy_module_to, which moves the model's own parameters.",
+                               "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake BROUGHT_BACK = {"model moved back", "Leave the model on the device after the training.",
                                      "docs/05_model_moves.md#cuda-and-todevice"};
 static const Mistake GRAPH_KEPT = {
     "graph kept in the losses",
-    "The losses require a gradient, so each keeps the graph of its step. Store fy_detach(loss).",
+    "The losses require a gradient, so each loss keeps the graph of its step. Store fy_detach(loss).",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake TRAINED_TWICE = {"one step too many",
-                                      "The losses are right, but the parameters were updated once more.",
-                                      "docs/05_model_moves.md#training-steps"};
+static const Mistake TRAINED_TWICE = {
+    "one step too many",
+    "The losses are correct, but the parameters were updated one time too many. Update them once per loss.",
+    "docs/05_model_moves.md#training-steps"};
 static const Mistake LATER_LOSS = {"loss computed after the update",
                                    "Store the loss of the forward pass, before the update.",
                                    "docs/05_model_moves.md#training-steps"};
@@ -39,9 +41,10 @@ static const Mistake EACH_STEP = {"model transferred in every step", "Move the m
 static const Mistake DATA_EACH_STEP = {"batch transferred in every step",
                                        "x and y do not change. Move them once, before the loop.",
                                        "docs/07_pitfalls.md#keep-data-on-the-device"};
-static const Mistake WAITS = {"host synchronization in every step",
-                              "Reading a loss copies it to the host and waits for it. Leave the losses on the device.",
-                              "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
+static const Mistake WAITS = {
+    "host synchronization in every step",
+    "Reading a loss copies it to the host, which waits for it. Leave the losses on the device.",
+    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake CONSTANT = {"losses not computed", "All losses are 0. Store the loss of each step.",
                                  "docs/05_model_moves.md#training-steps"};
 
@@ -80,7 +83,7 @@ static void ask_second(Case *c) {
 }
 static void ask_both(Case *c) {
   ask_on(c, "cuda:0", draw_int(c, 5, 9), (Give){0});
-  give_text(c, "and then", "cpu");
+  give_text(c, "second device", "cpu");
 }
 
 // ---- what is right -----------------------------------------------------------------------------------------------
@@ -253,7 +256,7 @@ static void judge_both(Case *c) {
 EXERCISE = {
     .id = "05_3_training_loop",
     .title = "Find the bug: a training loop",
-    .after_pass = "Move a model once, before the first step: every move copies all of its parameters.",
+    .after_pass = "Move a model once, before the first step, because every move copies all its parameters.",
     .kind = "find the bug",
     .chapter = 5,
     .level = LEVEL_EASY,
@@ -261,9 +264,9 @@ EXERCISE = {
     .bug = true,
     .lesson = "docs/05_model_moves.md#device-mismatch-errors",
     .stars = {{"no transfer in the loop", {&DATA_EACH_STEP, &WAITS}}},
-    .hints = {"Which device does each line compute on? Print "
-              "fy_device_name_of(fy_device_of(fy_parameters(model)->items[0])) at several lines.",
-              "Count the transfers of one step, in both directions. Which of them are needed a second time?",
+    .hints = {"On which device does each line run? Print "
+              "fy_device_name_of(fy_device_of(fy_parameters(model)->items[0])) after several lines.",
+              "Count the transfers of one step, in both directions. Which of them are necessary in every step?",
               "The loop moves the model to the device and back in every step. Move it once, before the loop, and leave "
               "it there."},
     .functions = {"train"},

@@ -43,8 +43,8 @@ void drive(Driver *d) {
   driver_put(d, "2.weight", trained->items[2]);
   driver_put(d, "2.bias", trained->items[3]);
   fy_clone(x), fy_clone(y); // raises an error if it was freed
-  if (driver_has(d, "and then")) {
-    FyTensor *second = train(again, x, y, fy_device(driver_text(d, "and then")), steps);
+  if (driver_has(d, "second device")) {
+    FyTensor *second = train(again, x, y, fy_device(driver_text(d, "second device")), steps);
     fy_clone(x), fy_clone(y);
     driver_put(d, "second losses", second);
   }

@@ -6,23 +6,23 @@
 
 static const Mistake PLAIN_BUFFER = {
     "buffer not registered",
-    "The module does not know a plain field, so it does not move or save `mean`. Use fy_register_buffer.",
+    "The module does not move or save a plain struct field. Register `mean` with fy_register_buffer.",
     "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake PLAIN_PARAMETER = {
     "parameter not registered",
-    "The module does not know a plain field, so no optimizer gets `scale`. Use fy_register_parameter.",
+    "An optimizer does not get a plain struct field. Register `scale` with fy_register_parameter.",
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake PLAIN_CHILD = {
     "child module not registered",
-    "The module does not know a plain field, so it does not move or save `fc`. Use fy_register_module.",
+    "The module does not move or save a plain struct field. Register `fc` with fy_register_module.",
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake LEARNED_MEAN = {"buffer registered as a parameter",
-                                    "An optimizer would change `mean`. Use fy_register_buffer.",
-                                    "docs/05_model_moves.md#parameters-and-buffers"};
+                                     "An optimizer would change `mean`. Use fy_register_buffer.",
+                                     "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake FIXED_SCALE = {"parameter registered as a buffer",
                                     "Buffers have no gradient. Use fy_register_parameter for `scale`.",
                                     "docs/05_model_moves.md#parameters-and-buffers"};
-static const Mistake FIRST_VALUES = {"wrong initial values", "Start scale with ones and mean with zeros.",
+static const Mistake FIRST_VALUES = {"wrong initial values", "Initialize scale with ones and mean with zeros.",
                                      "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NO_SCALE = {"scale not used", "Multiply by m->scale in the forward function.",
                                  "docs/05_model_moves.md#define-a-module"};
@@ -33,11 +33,12 @@ static const Mistake SCALED_FIRST = {"scaled before the mean is subtracted",
                                      "docs/05_model_moves.md#define-a-module"};
 static const Mistake DETACHED = {
     "scale detached",
-    "Autograd does not know that the output depends on `scale`. Use m->scale itself, outside of fy_no_grad.",
+    "Autograd does not know that the output depends on `scale`. Use m->scale itself, without fy_detach or fy_no_grad.",
     "docs/05_model_moves.md#training-steps"};
-static const Mistake OTHER_NAME = {"wrong name in the state dict",
-                                   "Register the tensors as scale, mean and fc. A state dict is loaded by these names.",
-                                   "docs/05_model_moves.md#check-the-device-of-every-parameter"};
+static const Mistake OTHER_NAME = {
+    "wrong name in the state dict",
+    "Register the members under the names scale, mean and fc. A state dict uses these names as keys.",
+    "docs/05_model_moves.md#check-the-device-of-every-parameter"};
 static const Mistake OTHER_SIZE = {
     "wrong parameter shape",
     "scale and mean have in_features elements, and fc is fy_nn_linear(in_features, out_features).",
@@ -53,10 +54,10 @@ static const Mistake LEARNS = {"buffer with requires_grad",
                                "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake LAST_MADE = {
     "tensors shared between modules",
-    "Every module needs tensors of its own. Use `self` in the forward function, and no static or global variable.",
+    "Every module needs its own tensors. Use `self` in the forward function, not a static or global variable.",
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake TRANSFER = {"transfer in the forward pass",
-                                 "Registered tensors move with the module. Use them as they are.",
+                                 "Registered tensors move with the module. Use them directly, without copying them.",
                                  "docs/07_pitfalls.md#keep-data-on-the-device"};
 
 // ---- asking ------------------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ static void suspects(Case *c) {
 }
 
 static bool judge_registered(Case *c) {
-  if (!expect_that(c, was_made(c), NULL, "centered_linear: the answer returned NULL"))
+  if (!expect_that(c, was_made(c), NULL, "centered_linear: expected a module, got NULL"))
     return false;
   return expect_text(c, "parameters", "scale fc.weight fc.bias") && expect_text(c, "buffers", "mean") &&
          expect_text(c, "state", "scale mean fc.weight fc.bias");
@@ -263,7 +264,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "05_4_write_a_module",
     .title = "Write a module",
-    .after_pass = "A registered tensor is moved, saved and trained with its module; a plain pointer is not.",
+    .after_pass = "A module moves and saves its registered tensors, and an optimizer trains the registered parameters. "
+                  "Plain pointers get none of this.",
     .kind = "write",
     .chapter = 5,
     .level = LEVEL_MEDIUM,
@@ -274,9 +276,9 @@ EXERCISE = {
     .hints = {"The forward function casts self to your struct and uses its fields. fy_module_new takes the struct and "
               "the function.",
               "fy_register_parameter(m, scale, tensor), fy_register_buffer(m, mean, tensor) and fy_register_module(m, "
-              "fc, layer) store into a field and register its name.",
+              "fc, layer) each store a pointer in a field and register the field's name.",
               "forward: fy_sub(x, m->mean), then fy_mul with m->scale, then fy_forward(m->fc, ...). Broadcasting "
-              "repeats both for every row."},
+              "applies mean and scale to every row."},
     .functions = {"centered_linear"},
     .tests = {{"input without a gradient", ask_data, .judge = judge},
               {"CPU", ask_cpu, .judge = judge},

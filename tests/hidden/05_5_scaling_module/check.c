@@ -8,35 +8,38 @@
 
 static const Mistake NOT_REGISTERED = {
     "buffer not registered",
-    "The module does not know a plain field, so it does not move or save it. Use fy_register_buffer for mean and std.",
+    "The module does not move or save a plain struct field. Register mean and std with fy_register_buffer.",
     "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake ONE_LEFT = {"one buffer not registered", "Register both mean and std.",
                                  "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake PARAMETER = {"buffer registered as a parameter",
                                   "Optimizers change every parameter. Use fy_register_buffer for mean and std.",
                                   "docs/05_model_moves.md#parameters-and-buffers"};
-static const Mistake OTHER_NAME = {"wrong name in the state dict",
-                                   "Register the tensors as mean and std. A state dict is loaded by these names.",
-                                   "docs/05_model_moves.md#check-the-device-of-every-parameter"};
-static const Mistake ORIGINAL = {
-    "unregistered tensor in the forward pass",
-    "The registered tensors moved, but the forward function uses other ones. Use the registered tensors.",
-    "docs/05_model_moves.md#parameters-and-buffers"};
+static const Mistake OTHER_NAME = {
+    "wrong name in the state dict",
+    "Register the tensors under the names mean and std. A state dict uses these names as keys.",
+    "docs/05_model_moves.md#check-the-device-of-every-parameter"};
+static const Mistake ORIGINAL = {"unregistered tensor in the forward pass",
+                                 "The registered tensors moved with the module, but the forward function uses "
+                                 "different tensors. Use the registered ones.",
+                                 "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake GAIN_LOST = {"gain not a parameter", "The gain must be trained. Use fy_register_parameter.",
                                   "docs/05_model_moves.md#parameters-and-buffers"};
-static const Mistake NOT_LOADED = {
-    "precomputed values", "Loading a state dict changes mean and std. Compute with them in every forward pass.",
-    "docs/05_model_moves.md#parameters-and-buffers"};
+static const Mistake NOT_LOADED = {"precomputed values",
+                                   "Loading a state dict changes mean and std, but the result still depends on the old "
+                                   "values. Use mean and std in every forward pass.",
+                                   "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake ASKED = {"host synchronization in the forward pass",
                               "Reading a value makes the host wait for the device. Leave the values on the device.",
                               "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
-static const Mistake BROUGHT = {"transfer in the forward pass",
-                                "Something was copied to the device. Register it, so that it moves once.",
-                                "docs/05_model_moves.md#parameters-and-buffers"};
+static const Mistake BROUGHT = {
+    "transfer in the forward pass",
+    "The forward pass copied a tensor to the device. Register this tensor, so that it moves once, with the module.",
+    "docs/05_model_moves.md#parameters-and-buffers"};
 
 static const Mistake LAST_MADE = {
     "tensors shared between modules",
-    "Every module needs tensors of its own. Use `self` in the forward function, and no static or global variable.",
+    "Every module needs its own tensors. Use `self` in the forward function, not a static or global variable.",
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake RECIPROCAL = {"1 / std stored as std",
                                    "The state dict must contain the standard deviation under the name std.",
@@ -51,7 +54,7 @@ static const Mistake LEARNS = {"buffer with requires_grad",
                                "mean and std are not learned. Register tensors that require no gradient.",
                                "docs/05_model_moves.md#parameters-and-buffers"};
 static const Mistake NEVER_FREED = {"memory leak",
-                                    "Registering keeps a tensor as long as the module lives. Do not call fy_retain.",
+                                    "A registered tensor exists as long as its module. Do not call fy_retain for it.",
                                     "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"};
 
 static void ask_sizes(Case *c, int64_t rows, int64_t features, Give how) {
@@ -161,7 +164,7 @@ static void judge(Case *c) {
   const Counts *n = counts(c);
   const char *device = x->device < 0 ? "cpu" : x->device == 0 ? "cuda:0" : "cuda:1";
   suspect_all(c);
-  if (!expect_that(c, got_number(c, "made") == 1, NULL, "scaler: the answer returned NULL") ||
+  if (!expect_that(c, got_number(c, "made") == 1, NULL, "scaler: expected a module, got NULL") ||
       !expect_buffer(c, "mean", device) || !expect_buffer(c, "std", device))
     return;
   bool trained = strcmp(got_text(c, "parameters"), "gain") == 0;
@@ -179,19 +182,20 @@ static void judge(Case *c) {
       expect_array(c, "gain.grad", gradient_of(c, true), 1e-4) &&
       expect_that(c, got(c, "x.grad") != NULL, &NO_INPUT, "x.grad: expected a gradient, got NULL"))
     expect_array(c, "x.grad", gradient_of(c, false), 1e-4);
-  suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "std")), &NOT_LOADED);
-  suspect_array(c, "after loading", scaled(c, given(c, "mean"), given(c, "loaded std")), &NOT_LOADED);
-  suspect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "std")), &NOT_LOADED);
-  if (expect_array(c, "after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5))
+  suspect_array(c, "result after loading", scaled(c, given(c, "mean"), given(c, "std")), &NOT_LOADED);
+  suspect_array(c, "result after loading", scaled(c, given(c, "mean"), given(c, "loaded std")), &NOT_LOADED);
+  suspect_array(c, "result after loading", scaled(c, given(c, "loaded mean"), given(c, "std")), &NOT_LOADED);
+  if (expect_array(c, "result after loading", scaled(c, given(c, "loaded mean"), given(c, "loaded std")), 1e-5))
     expect_that(c, got_number(c, "still allocated") <= 0, &NEVER_FREED,
-                "memory of a freed module: %g bytes are still allocated", got_number(c, "still allocated"));
+                "after the module was freed, %g bytes of its memory are still allocated",
+                got_number(c, "still allocated"));
 }
 
 EXERCISE = {
     .id = "05_5_scaling_module",
     .title = "Find the bug: a scaling module",
-    .after_pass =
-        "A tensor that moves and is saved with a module, but is not trained, is a buffer and not a parameter.",
+    .after_pass = "If a tensor moves and is saved with its module but is not trained, register it as a buffer, not as "
+                  "a parameter.",
     .kind = "find the bug",
     .chapter = 5,
     .level = LEVEL_MEDIUM,
@@ -199,10 +203,10 @@ EXERCISE = {
     .bug = true,
     .lesson = "docs/05_model_moves.md#parameters-and-buffers",
     .stars = {{"no transfer and no synchronization in the forward pass", {&ASKED, &BROUGHT}}},
-    .hints = {"Which tensors does an optimizer change, and where does it get the list?",
+    .hints = {"Which tensors does an optimizer change, and where does it get the list of these tensors?",
               "Print the names in fy_parameters(module) and in fy_buffers(module).",
-              "mean and std are registered as parameters. Register them with fy_register_buffer: they still move with "
-              "the module and are saved."},
+              "mean and std are registered as parameters. Register them with fy_register_buffer. They still move and "
+              "are saved with the module."},
     .functions = {"scaler"},
     .tests = {{.name = "GPU", .ask = ask_gpu, .judge = judge},
               {.name = "CPU", .ask = ask_cpu, .judge = judge},

@@ -84,6 +84,6 @@ void drive(Driver *d) {
     driver_put(d, "gain.grad", fy_parameters(module)->count ? fy_grad(fy_parameters(module)->items[0]) : NULL);
   }
   load_state(d, module);
-  driver_put(d, "after loading", fy_forward(module, x));
+  driver_put(d, "result after loading", fy_forward(module, x));
   put_ended(d);
 }

@@ -15,34 +15,35 @@ static const Mistake NOT_SPLIT = {
     "Only one GPU computed. fy_nn_data_parallel returns a new model that splits its batch: return that model.",
     "docs/06_several_gpus.md#training-with-dataparallel"};
 static const Mistake IDLE = {"idle GPUs",
-                             "Some GPUs computed nothing. Split the batch across all GPUs of the machine: NULL and 0 "
-                             "stand for all of them in fy_nn_data_parallel.",
+                             "Some GPUs computed nothing. Split the batch across all GPUs of the machine: pass NULL "
+                             "and 0 to fy_nn_data_parallel.",
                              "docs/06_several_gpus.md#count-the-gpus"};
 static const Mistake FIXED_IDS = {
     "hard-coded device IDs",
-    "You used a GPU that this machine does not have. NULL and 0 stand for all GPUs in fy_nn_data_parallel.",
+    "You used a GPU that this machine does not have. Pass NULL and 0 to fy_nn_data_parallel to use all GPUs.",
     "docs/06_several_gpus.md#count-the-gpus"};
 static const Mistake MODEL_LEFT = {
-    "model left on the CPU", "DataParallel copies the parameters from cuda:0. Move the model there with fy_module_to.",
+    "model left on the CPU",
+    "DataParallel expects the parameters on cuda:0. Move the model to cuda:0 with fy_module_to.",
     "docs/06_several_gpus.md#dataparallel-errors"};
-static const Mistake NOT_ON_FIRST = {
-    "wrong primary GPU",
-    "Parameters, output and gradients belong on cuda:0, whichever GPU is current. DataParallel uses the first of its "
-    "GPUs for them.",
-    "docs/06_several_gpus.md#dataparallel-errors"};
+static const Mistake NOT_ON_FIRST = {"wrong primary GPU",
+                                     "Parameters, output and gradients must be on cuda:0, whichever GPU is current. "
+                                     "DataParallel stores them on the first of its GPUs.",
+                                     "docs/06_several_gpus.md#dataparallel-errors"};
 static const Mistake NOT_ASKED = {
     "missing CUDA availability check",
-    "This machine has no GPU. Ask fy_cuda_is_available() or fy_cuda_device_count() before you use one.",
+    "This machine has no GPU. Check fy_cuda_is_available() or fy_cuda_device_count() before you use a GPU.",
     "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake FIXED_BATCH = {
-    "hard-coded batch size", "A replica gets only a part of the batch. Take the number of rows from fy_size_at(x, 0).",
+    "hard-coded batch size", "A replica gets only a part of the batch. Get the number of rows from fy_size_at(x, 0).",
     UNEVEN_BATCHES};
 static const Mistake FLATTENED = {
     "batch dimension flattened",
-    "Each image becomes one row: (N, 16, 16, 16) to (N, 4096). Flatten from dimension 1 on.", CNN};
-static const Mistake NO_PADDING = {
-    "missing padding", "Without .padding = 1 a 3 x 3 convolution makes 30 x 30 out of 32 x 32, and fc does not fit.",
-    CNN};
+    "Keep the batch dimension: flatten (N, 16, 16, 16) to (N, 4096), so that each image becomes one row.", CNN};
+static const Mistake NO_PADDING = {"missing padding",
+                                   "Without .padding = 1, a 3 x 3 convolution reduces 32 x 32 pixels to 30 x 30, and "
+                                   "fc gets the wrong number of features.",
+                                   CNN};
 static const Mistake NO_RELU = {"missing activation function", "Apply ReLU between the convolution and the pooling.",
                                 CNN};
 static const Mistake AVERAGE = {"average pooling instead of max pooling",
@@ -53,26 +54,29 @@ static const Mistake UNREGISTERED = {
     "docs/05_model_moves.md#define-a-module"};
 static const Mistake NO_BIAS = {"missing bias", "conv1 and fc each have a bias. Leave .no_bias unset.", CNN};
 static const Mistake OTHER_LAYER = {
-    "wrong layer size", "conv1 is nn.Conv2d(3, 16, kernel_size=3, padding=1), fc is nn.Linear(16 * 16 * 16, 10).", CNN};
+    "wrong layer size", "conv1 is nn.Conv2d(3, 16, kernel_size=3, padding=1), and fc is nn.Linear(16 * 16 * 16, 10).",
+    CNN};
 static const Mistake OTHER_POOL = {
-    "wrong pooling stride", "MaxPool2d(2) has stride 2: it makes 16 x 16 out of 32 x 32. Leave .stride unset.", CNN};
+    "wrong pooling stride", "MaxPool2d(2) has a stride of 2 and reduces 32 x 32 to 16 x 16. Leave .stride unset.", CNN};
 static const Mistake INPUT_CUT = {
     "input detached from the graph",
-    "Gradients must also reach the input, since the network may be a part of a larger one. Do not detach x.",
+    "Gradients must also reach the input, because the network may be part of a larger network. Do not detach x.",
     "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
 static const Mistake NOT_WORKING = {
     "computation on one GPU only",
-    "The rows reached all GPUs, but one of them computed nearly everything. Run the whole network on each GPU.",
+    "All GPUs received rows, but one GPU did nearly all of the computation. Run the whole network on each GPU.",
     "docs/06_several_gpus.md#training-with-dataparallel"};
-static const Mistake UNEVEN = {"load imbalance",
-                               "One GPU has more rows than batch / GPUs, rounded up, and the others wait for it.",
-                               UNEVEN_BATCHES};
-static const Mistake NO_GRAPH = {"output detached from the graph",
-                                 "The output has no grad_fn. Do not use fy_no_grad or fy_detach in forward.",
-                                 "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
+static const Mistake UNEVEN = {
+    "load imbalance",
+    "One GPU has more than N / GPUs images (rounded up), so the other GPUs wait for it. Split the batch evenly.",
+    UNEVEN_BATCHES};
+static const Mistake NO_GRAPH = {
+    "output detached from the graph",
+    "The output has no grad_fn. Do not use fy_no_grad or fy_detach in the forward function.",
+    "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
 static const Mistake STALE = {"stale replicas",
-                              "The weights changed since the previous call, and some rows were computed with the old "
-                              "ones. Copy the weights to the GPUs in each call.",
+                              "The weights changed after the previous call, but some rows were computed with the old "
+                              "weights. Copy the weights to the GPUs in each call.",
                               CNN};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
@@ -334,7 +338,7 @@ static void judge_gradients(Case *c, const Pooled *p, const char *device) {
   expect_array(c, "conv1.bias.grad", conv_bias_gradient(c, p), 1e-3);
   Convolved back = convolved_back(c);
   expect_array(c, "conv1.weight.grad", back.weight, 1e-3);
-  if (expect_that(c, got(c, "x.grad") != NULL, &INPUT_CUT, "x.grad: there is none"))
+  if (expect_that(c, got(c, "x.grad") != NULL, &INPUT_CUT, "x.grad: expected a gradient, got NULL"))
     expect_array(c, "x.grad", back.x, 1e-3);
 }
 
@@ -344,15 +348,15 @@ static void judge(Case *c) {
   int64_t rows = given(c, "x")->shape.size[0];
   suspects(c);
   if (isnan(got_number(c, "parameters"))) {
-    expect_that(c, false, NULL, "simple_cnn: the answer returned NULL");
+    expect_that(c, false, NULL, "simple_cnn: expected a module, got NULL");
     return;
   }
   const char *missing = got_text(c, "missing");
   const bool fewer = *missing && got_count(c, "parameters") < 4;
   suspect_that(c, fewer && strstr(missing, "bias"), &NO_BIAS); // the driver looks for the weights first
   suspect_that(c, fewer, &UNREGISTERED);
-  if (!expect_that(c, !*missing, NULL, "parameters of the network: there is no %.40s", missing) ||
-      !expect_that(c, !*got_text(c, "of another size"), &OTHER_LAYER, "%.40s: it has another size",
+  if (!expect_that(c, !*missing, NULL, "the network has no parameter %.40s", missing) ||
+      !expect_that(c, !*got_text(c, "of another size"), &OTHER_LAYER, "%.40s: wrong shape",
                    got_text(c, "of another size")) ||
       !expect_exactly(c, "parameters of the network", got_count(c, "parameters"), 4, NULL))
     return;
@@ -365,7 +369,7 @@ static void judge(Case *c) {
     return;
   }
   expect_device(c, "output", device, &NOT_ON_FIRST);
-  expect_at_least(c, "GPUs that computed", working, least, working > 1 ? &IDLE : &NOT_SPLIT);
+  expect_at_least(c, "GPUs that computed a part", working, least, working > 1 ? &IDLE : &NOT_SPLIT);
   expect_at_least(c, "kernels on the GPU with the fewest, in percent of the GPU with the most", smallest_share(c), 20,
                   &NOT_WORKING);
   if (case_devices(c) > 0)
@@ -377,7 +381,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "06_1_data_parallel",
     .title = "Data parallelism",
-    .after_pass = "Data parallelism splits the batch, not the model: each replica computes some of the rows.",
+    .after_pass = "Data parallelism splits the batch, not the model: each replica computes a part of the rows.",
     .kind = "write",
     .chapter = 6,
     .level = LEVEL_MEDIUM,
@@ -385,12 +389,13 @@ EXERCISE = {
     .essential = true,
     .lesson = CNN,
     .stars = {{"balanced: at most N / GPUs images on a GPU, rounded up", {&UNEVEN}}},
-    .hints = {"The network is a struct with FyModule as its first member. Make each layer and register it with "
+    .hints = {"The network is a struct with FyModule as its first member. Create each layer, and register it with "
               "fy_register_module.",
-              "In forward, ask x for its rows: fy_size_at(x, 0). A replica sees fewer rows than the batch has.",
-              "fy_nn_data_parallel(cnn, NULL, 0) splits the batch over all GPUs. Return its result if there are at "
+              "In the forward function, get the number of rows from fy_size_at(x, 0). Each replica gets only a part of "
+              "the batch.",
+              "fy_nn_data_parallel(cnn, NULL, 0) splits the batch across all GPUs. Return its result if there are at "
               "least two GPUs.",
-              "Move the parameters to the first GPU, if there is one: fy_module_to(model, fy_device(\"cuda:0\"))."},
+              "If there is a GPU, move the parameters to the first one: fy_module_to(model, fy_device(\"cuda:0\"))."},
     .functions = {"simple_cnn", "on_all_devices"},
     .tests = {{"one GPU", ask_odd, .judge = judge, .at_most = 1},
               {"a batch", ask_batch, .judge = judge},

@@ -10,50 +10,53 @@ static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cud
 #define BATCHES "docs/06_several_gpus.md#batches-that-do-not-divide-evenly"
 #define STEPS "docs/05_model_moves.md#training-steps"
 
-static const Mistake NOT_SPLIT = {
-    "batch not split across GPUs",
-    "Only one GPU computed rows. Scatter the batch, and run a replica on each chunk, also if there are fewer rows than "
-    "GPUs.",
-    APART};
-static const Mistake IDLE = {"idle GPUs", "Some of the GPUs in ids had no rows. Scatter over all of them.", APART};
+static const Mistake NOT_SPLIT = {"batch not split across GPUs",
+                                  "Only one GPU computed rows. Scatter the batch, and run a replica on each chunk, "
+                                  "even if there are fewer rows than GPUs.",
+                                  APART};
+static const Mistake IDLE = {"idle GPUs",
+                             "Some of the GPUs in ids computed no rows. Scatter the batch across all of them.", APART};
 static const Mistake UNEVEN = {
-    "load imbalance", "One GPU has more than N / count rows, rounded up, and the others wait for it.", BATCHES};
-static const Mistake TOO_MANY = {
-    "more replicas than chunks",
-    "A small batch has fewer chunks than there are GPUs. fy_scatter returns their number: use it for all later calls.",
+    "load imbalance",
+    "One GPU has more than N / count rows (rounded up), so the other GPUs wait for it. Split the batch evenly.",
     BATCHES};
+static const Mistake TOO_MANY = {"more replicas than chunks",
+                                 "A small batch has fewer chunks than there are GPUs. fy_scatter returns the number of "
+                                 "chunks. Use this number in all later calls.",
+                                 BATCHES};
 static const Mistake NO_REPLICA = {
     "chunk and replica on different devices",
     "Each replica must be on the GPU of its chunk. Use the same ids for fy_scatter and fy_replicate.", APART};
 static const Mistake FIRST_CHUNK = {
     "loss of the first chunk only",
     "Compute the loss of all outputs. fy_gather concatenates the chunks' outputs on one GPU.", APART};
-static const Mistake MEAN_OF_MEANS = {
-    "mean of means",
-    "Chunks of unequal size have the same weight in your loss. Gather first, then take the mean over all rows.",
-    BATCHES};
-static const Mistake STALE = {
-    "stale replicas",
-    "The step changes the model's parameters, and older replicas keep the old values. Replicate in every step.", APART};
-static const Mistake IN_TURN = {
-    "sequential execution",
-    "Each replica waited for the one before it. One call of fy_parallel_apply with all replicas runs each in a thread.",
-    APART};
+static const Mistake MEAN_OF_MEANS = {"mean of means",
+                                      "In your loss, chunks of different sizes have the same weight. Gather the "
+                                      "outputs first, then take the mean over all rows.",
+                                      BATCHES};
+static const Mistake STALE = {"stale replicas",
+                              "Each step changes the model's parameters, but earlier replicas keep the old values. "
+                              "Create new replicas in every step.",
+                              APART};
+static const Mistake IN_TURN = {"sequential execution",
+                                "The replicas ran one after the other. Pass all replicas to a single call of "
+                                "fy_parallel_apply, which runs each in its own thread.",
+                                APART};
 static const Mistake NO_STEP = {"parameters not updated",
-                                "The weights are unchanged. fy_backward computes the gradients, and fy_step applies "
-                                "them: call both.",
+                                "The weights are unchanged. Call fy_backward, which computes the gradients, and "
+                                "fy_step, which updates the parameters.",
                                 STEPS};
 static const Mistake NOT_CLEARED = {"gradients not cleared",
                                     "fy_backward adds to the existing gradients. Call fy_zero_grad before it.", STEPS};
 static const Mistake CLEARED_LATE = {
     "gradients cleared too late",
-    "The parameters may have a gradient before the first step. Call fy_zero_grad before fy_backward.", STEPS};
+    "The parameters may already have gradients before the first step. Call fy_zero_grad before fy_backward.", STEPS};
 static const Mistake NO_GRAPH = {
     "loss detached from the graph",
     "The loss has no grad_fn. Call fy_backward on the loss itself, and detach only the result.",
     "docs/06_several_gpus.md#gradients-add-up-on-the-first-gpu"};
 static const Mistake ELSEWHERE = {"outputs gathered on the wrong GPU",
-                                  "The target is on ids[0], which need not be cuda:0. Gather the outputs there.",
+                                  "The target is on ids[0], which need not be cuda:0. Gather the outputs on ids[0].",
                                   APART};
 static const Mistake KEPT = {"loss returned with its graph",
                              "The returned loss keeps the graph of the whole step alive. Return fy_detach(loss).",
@@ -177,7 +180,8 @@ static bool judge_rows(Case *c) {
     working += own > 0;
     most = own > most ? own : most;
   }
-  if (!expect_at_least(c, "GPUs in ids with rows", working, (n + chunk - 1) / chunk, working > 1 ? &IDLE : &NOT_SPLIT))
+  if (!expect_at_least(c, "GPUs in ids that computed rows", working, (n + chunk - 1) / chunk,
+                       working > 1 ? &IDLE : &NOT_SPLIT))
     return false;
   return expect_at_most(c, "rows on one GPU", most, chunk, &UNEVEN);
 }
@@ -191,7 +195,7 @@ static void suspects(Case *c) {
   for (size_t i = 0; i < sizeof known / sizeof *known && got(c, "first loss"); i++) {
     Trained wrong = trained(c, known[i].slip);
     suspect_array(c, "first loss", wrong.losses[0], known[i].mistake);
-    suspect_array(c, "weight after", wrong.weight, known[i].mistake);
+    suspect_array(c, "weight after two steps", wrong.weight, known[i].mistake);
   }
   suspect_error(c, "does not require grad", &NO_GRAPH);
   const char *error = got_error(c);
@@ -205,23 +209,26 @@ static void suspects(Case *c) {
 static void judge(Case *c) {
   Trained want = trained(c, NONE);
   suspects(c);
-  if (!expect_array(c, "first loss", want.losses[0], 1e-4) || !expect_array(c, "weight after", want.weight, 1e-4) ||
-      !expect_array(c, "bias after", want.bias, 1e-4) || !expect_array(c, "second loss", want.losses[1], 1e-4) ||
-      !judge_rows(c))
+  if (!expect_array(c, "first loss", want.losses[0], 1e-4) ||
+      !expect_array(c, "weight after two steps", want.weight, 1e-4) ||
+      !expect_array(c, "bias after two steps", want.bias, 1e-4) ||
+      !expect_array(c, "second loss", want.losses[1], 1e-4) || !judge_rows(c))
     return;
-  expect_that(c, got_number(c, "alone") == 0, &IN_TURN, "a replica had finished before all others had started");
+  expect_that(c, got_number(c, "alone") == 0, &IN_TURN, "one replica finished before all others had started");
   Array *ones = new_array(c, FY_FLOAT32, shape(3));
   for (int i = 0; i < 3; i++)
     ones->f32[i] = 1;
-  expect_array(c, "spare after", ones, 0);
+  expect_array(c, "unused parameter after two steps", ones, 0);
   expect_device(c, "first loss", names[given(c, "ids")->i64[0]], &ELSEWHERE);
-  expect_that(c, !(got(c, "first loss")->flags & ARRAY_REQUIRES_GRAD), &KEPT, "the returned loss requires grad");
+  expect_that(c, !(got(c, "first loss")->flags & ARRAY_REQUIRES_GRAD), &KEPT,
+              "first loss: expected no graph, but the loss requires a gradient");
 }
 
 EXERCISE = {
     .id = "06_2_data_parallel_by_hand",
     .title = "Data parallelism by hand",
-    .after_pass = "Scatter, replicate, parallel apply, gather: the loss on the first GPU is that of the whole batch.",
+    .after_pass =
+        "After scatter, replicate, parallel apply and gather, the first GPU computes the loss of the whole batch.",
     .kind = "write",
     .chapter = 6,
     .level = LEVEL_MEDIUM,
@@ -230,9 +237,9 @@ EXERCISE = {
     .stars = {{"concurrent: all replicas compute at the same time", {&IN_TURN}},
               {"balanced: at most N / count rows on a GPU, rounded up", {&UNEVEN}}},
     .hints =
-        {"Call fy_scatter, fy_replicate, fy_parallel_apply and fy_gather in this order. Then do a training step as on "
-         "one GPU.",
-         "fy_scatter returns the number of chunks, which may be less than count. Make this many replicas.",
+        {"Call fy_scatter, fy_replicate, fy_parallel_apply and fy_gather in this order. Then do a training step as you "
+         "would on one GPU.",
+         "fy_scatter returns the number of chunks, which may be less than count. Create this many replicas.",
          "Gather on ids[0], where the target is. Then: fy_mse_loss, fy_zero_grad, fy_backward, fy_step, and return "
          "fy_detach(loss)."},
     .functions = {"parallel_step"},

@@ -67,9 +67,9 @@ void drive(Driver *d) {
   FyTensor *second = parallel_step(&model->base, optimizer, x, target, ids, count);
   driver_stop(d);
   driver_put_number(d, "alone", meeting.alone);
-  driver_put(d, "spare after", model->spare);
+  driver_put(d, "unused parameter after two steps", model->spare);
   driver_put(d, "first loss", first);
   driver_put(d, "second loss", second);
-  driver_put(d, "weight after", model->weight);
-  driver_put(d, "bias after", model->bias);
+  driver_put(d, "weight after two steps", model->weight);
+  driver_put(d, "bias after two steps", model->bias);
 }

@@ -7,37 +7,39 @@
 #define TRANSFERS "docs/07_pitfalls.md#keep-data-on-the-device"
 
 static const Mistake OTHER_DEVICE = {
-    "device mismatch", "All tensors of one operation must be on the same device. Print fy_device_of for each operand.",
+    "device mismatch", "All operands of an operation must be on the same device. Print fy_device_of for each operand.",
     "docs/03_tensor_moves.md#all-operands-on-the-same-device"};
-static const Mistake IGNORED = {"result of fy_to ignored",
-                                "fy_to does not move its argument. It returns a new tensor: use that one.",
-                                "docs/03_tensor_moves.md#questions"};
-static const Mistake ON_CPU = {"computed on the CPU",
-                               "The devices agree, but on the wrong one. Move the small tensors to x, not x to them.",
-                               MISMATCH};
-static const Mistake TO_HOST = {"copy back to the host",
-                                "x is large and already on the right device. Leave it there, and compute there.",
-                                TRANSFERS};
+static const Mistake IGNORED = {
+    "result of fy_to ignored",
+    "fy_to does not move its argument. It returns a new tensor on the device. Use this tensor.",
+    "docs/03_tensor_moves.md#questions"};
+static const Mistake ON_CPU = {
+    "computed on the CPU",
+    "All operands are on the CPU instead of x's device. Copy the small tensors to x's device, not x to the CPU.",
+    MISMATCH};
+static const Mistake TO_HOST = {
+    "copy back to the host",
+    "x is large and already on the correct device. Leave it there, and compute the result on this device.", TRANSFERS};
 static const Mistake HARD_CODED = {
     "hard-coded device",
-    "\"cuda\" is the current CUDA device, and x may be on another one, or on the CPU. Use fy_device_of(x).",
+    "\"cuda\" means the current CUDA device, but x may be on a different GPU or on the CPU. Use fy_device_of(x).",
     "docs/03_tensor_moves.md#copying-with-cuda-and-cpu"};
 static const Mistake MADE_AND_MOVED = {
     "tensor created on the CPU and copied",
-    "You can create a tensor on the device: every factory function takes `.device =`.",
+    "Create the tensor directly on the device: every factory function takes `.device =`.",
     "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
-static const Mistake BROUGHT_BACK = {"result copied to the host",
-                                     "You computed on x's device and then copied the result. Return it as it is.",
-                                     TRANSFERS};
+static const Mistake BROUGHT_BACK = {
+    "result copied to the host",
+    "You computed the result on x's device and then copied it to the host. Return it without a copy.", TRANSFERS};
 static const Mistake TWICE = {"repeated copy of the same tensor",
-                              "Copy mean and std once each, and use the copies as often as you need.", TRANSFERS};
+                              "Copy mean and std only once each, and reuse the copies.", TRANSFERS};
 static const Mistake KEPT = {"values cached from an earlier call",
-                             "The second call used mean or std of the first. Copy them in each call.", MISMATCH};
+                             "The second call used mean or std from the first call. Copy both in each call.", MISMATCH};
 static const Mistake EACH_ELEMENT = {"one transfer per element",
-                                     "Each copy has a fixed cost. Copy the whole tensor at once.",
+                                     "Each copy has a fixed cost. Copy the whole tensor with one call.",
                                      "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
-static const Mistake NO_NUMBER = {"missing column number", "Add the column's number to each element.", MISMATCH};
-static const Mistake NOTHING = {"missing return value", "The function returns the standardized table.", MISMATCH};
+static const Mistake NO_NUMBER = {"missing column number", "Add the column index to each element.", MISMATCH};
+static const Mistake NOTHING = {"missing return value", "Return the standardized table.", MISMATCH};
 
 static int64_t ask_shape(Case *c, int64_t rows, int64_t columns, Give how) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), -8, 8), how);
@@ -144,7 +146,7 @@ static void judge_both(Case *c) {
 EXERCISE = {
     .id = "07_1_standardize",
     .title = "Find the bug: standardize a table",
-    .after_pass = "A tensor that a function creates takes its device from the function's input: fy_device_of(x).",
+    .after_pass = "A function should create its tensors on the device of its input: fy_device_of(x).",
     .kind = "find the bug",
     .chapter = 7,
     .level = LEVEL_EASY,
@@ -152,10 +154,11 @@ EXERCISE = {
     .essential = true,
     .bug = true,
     .lesson = MISMATCH,
-    .stars = {{"mean and std are copied once each, and nothing else", {&MADE_AND_MOVED, &TWICE, &EACH_ELEMENT}}},
+    .stars = {{"mean and std are copied once each, and nothing else is copied",
+               {&MADE_AND_MOVED, &TWICE, &EACH_ELEMENT}}},
     .hints =
         {"The error names two devices, but not the tensors. Print fy_device_of for each operand of each operation.",
-         "Three tensors meet x. The caller gives two of them, and the function creates the third.",
+         "Three tensors are combined with x. The caller passes two of them, and the function creates the third.",
          "Take the device from x: fy_to(mean, fy_device_of(x)), the same for std, and `.device = fy_device_of(x)` "
          "for fy_arange."},
     .functions = {"standardize"},

@@ -15,32 +15,34 @@ static const Mistake IN_LOOP = {
     LOOP};
 static const Mistake FETCHED_TWICE = {
     "more than one copy to the host",
-    "Several values crossed to the host after the loop. Compute the final number on the device, and copy only that.",
-    LOOP};
+    "Several values were copied to the host. Compute the final number on the device, and copy only this number.", LOOP};
 static const Mistake WAITED = {"redundant synchronization",
                                "fy_item already waits for its value. Remove the extra synchronization.", LOOP};
-static const Mistake ROWS = {"batch size too small",
-                             "There were more forward passes than batches. Each pass has fixed launch costs: use "
-                             "`batch` rows.",
-                             BATCHES};
+static const Mistake ROWS = {
+    "batch size too small",
+    "There were more forward passes than batches. Each pass has fixed launch costs. Pass `batch` rows to each.",
+    BATCHES};
 static const Mistake LARGER = {
     "batch size exceeded", "A forward pass had more than `batch` rows. More may not fit into device memory.", MEMORY};
 static const Mistake NO_BATCH = {
-    "empty batch", "If batch divides N, no rows are left over. The mean of an empty batch is NaN.", BATCHES};
+    "empty batch",
+    "If batch divides N, no rows are left over. The mean of an empty batch is NaN, so skip an empty batch.", BATCHES};
 static const Mistake MEAN_OF_MEANS = {"mean of means",
-                                      "The last batch may be shorter, and its mean counts for less. Add up sums, and "
-                                      "divide by the number of elements at the end.",
+                                      "The last batch may be shorter, so its mean must have a smaller weight. Add up "
+                                      "sums, and divide by the number of elements at the end.",
                                       BATCHES};
 static const Mistake WHOLE_BATCHES = {
     "wrong divisor", "The last batch may be shorter than `batch`. Divide the sum by fy_numel(target).", LOOP};
 static const Mistake FILLED_UP = {"overlapping batches",
-                                  "The last batch repeats rows of the batch before it, so they count twice. End it at "
-                                  "row N and begin it where the previous batch ended.",
+                                  "The last batch repeats rows of the previous batch, so these rows count twice. Begin "
+                                  "the last batch where the previous batch ended, and end it at row N.",
                                   LOOP};
 static const Mistake LAST_DROPPED = {
-    "last batch dropped", "If batch does not divide N, a shorter batch is left over. Include its rows.", BATCHES};
+    "last batch dropped", "If batch does not divide N, a shorter batch is left over. Include the rows of this batch.",
+    BATCHES};
 static const Mistake ONLY_LAST = {"total overwritten in the loop",
-                                  "The result is that of the last batch. Add each batch's loss to the total.", LOOP};
+                                  "The result is the loss of the last batch only. Add each batch's loss to the total.",
+                                  LOOP};
 static const Mistake NOT_DIVIDED = {"sum instead of mean", "Divide the sum by fy_numel(target).", LOOP};
 static const Mistake BY_ROWS = {"mean over rows only",
                                 "The mean is over all N x out elements of target. Divide by fy_numel(target).", LOOP};
@@ -48,18 +50,21 @@ static const Mistake KEPT = {"memory grows with each batch",
                              "Open an fy_scope in each iteration, and use fy_no_grad so that the total keeps no graph "
                              "of the losses.",
                              MEMORY};
-static const Mistake AT_ONCE = {
-    "no batching", "All rows went through the model at once. They may not fit into device memory.", MEMORY};
+static const Mistake AT_ONCE = {"no batching",
+                                "All rows went through the model in one forward pass. They may not fit into device "
+                                "memory. Split them into batches.",
+                                MEMORY};
 static const Mistake ON_CPU = {"computed on the CPU",
-                               "The device computed nothing, or the model is on another device now. Compute on x's "
-                               "device, and copy only the result.",
+                               "No kernel ran on x's device, or the model was moved to a different device. Compute on "
+                               "x's device, and copy only the result.",
                                "docs/07_pitfalls.md#the-model-left-on-the-cpu"};
 static const Mistake HARD_CODED = {"hard-coded device",
                                    "This machine has no GPU. Create the total on x's device: fy_device_of(x).",
                                    "docs/07_pitfalls.md#mismatched-devices"};
-static const Mistake BEFORE = {
-    "state kept between calls",
-    "The second call began with a value of the first. A static variable keeps its value: set it in each call.", LOOP};
+static const Mistake BEFORE = {"state kept between calls",
+                               "The second call started with a value from the first call. A static variable keeps its "
+                               "value between calls. Initialize it in each call.",
+                               LOOP};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -81,15 +86,15 @@ static void ask_gpu(Case *c) {
 }
 static void ask_not_recording(Case *c) {
   ask_gpu(c);
-  give_number(c, "not recording", 1);
+  give_number(c, "gradients disabled", 1);
 }
 static void ask_evaluation(Case *c) {
   ask_gpu(c);
-  give_number(c, "evaluation", 1);
+  give_number(c, "evaluation mode", 1);
 }
 static void ask_child(Case *c) {
   ask_gpu(c);
-  give_number(c, "the child alone", 1);
+  give_number(c, "child in the other mode", 1);
 }
 static void ask_cpu(Case *c) {
   ask(c, "cpu", 8 * draw_int(c, 3, 6) + draw_int(c, 1, 6), 8, false);
@@ -196,11 +201,11 @@ static void judge(Case *c) {
   if (!expect_at_most(c, "rows in a forward pass", rows, batch, calls == 1 && batches > 1 ? &AT_ONCE : &LARGER) ||
       !expect_at_most(c, "forward passes", calls, x->shape.size[0] / batch + 1, &ROWS))
     return;
-  double sum = squares(c, 0, x->shape.size[0]), one = squares(c, 0, 1), again = got_number(c, "then one row");
+  double sum = squares(c, 0, x->shape.size[0]), one = squares(c, 0, 1), again = got_number(c, "loss of one row");
   double columns = (double)given(c, "target")->shape.size[1];
   suspect_that(c, !is_near(again, one / columns) && (is_near(again, (sum + one) / columns) || is_near(again, want)),
                &BEFORE);
-  expect_number(c, "then one row", one / columns, 1e-5);
+  expect_number(c, "loss of one row", one / columns, 1e-5);
   if (x->device < 0)
     return;
   if (expect_device(c, "weight", x->device == 0 ? "cuda:0" : "cuda:1", &ON_CPU))
@@ -217,13 +222,13 @@ EXERCISE = {
     .minutes = 20,
     .essential = true,
     .lesson = LOOP,
-    .stars = {{"one copy to the host and one wait in all", {&FETCHED_TWICE, &WAITED}},
+    .stars = {{"one copy to the host and one synchronization in total", {&FETCHED_TWICE, &WAITED}},
               {"device memory for one batch only, however large N is", {&KEPT}}},
     .hints = {"Keep the total on the device: fy_zeros(FY_SCALAR, .device = fy_device_of(x)), and fy_add_ in the loop.",
-              "fy_slice(x, 0, i, end, 1) is rows i to end - 1, with end = min(i + batch, N). With .reduction = "
-              "FY_REDUCE_SUM a short batch has the right weight.",
-              "Put fy_no_grad around the loop and fy_scope { } into it. After the loop return fy_item(total) / "
-              "fy_numel(target)."},
+              "fy_slice(x, 0, i, end, 1) returns rows i to end - 1, with end = min(i + batch, N). With .reduction = "
+              "FY_REDUCE_SUM, a short batch gets the correct weight.",
+              "Put fy_no_grad { } around the loop and fy_scope { } inside the loop. After the loop, return "
+              "fy_item(total) / fy_numel(target)."},
     .streams = true,
     .functions = {"evaluate"},
     .tests = {{"on a GPU", ask_gpu, .judge = judge},

@@ -30,13 +30,13 @@ void drive(Driver *d) {
   }
   fy_module_to(model, fy_device_of(x));
   fy_forward(model->fc, fy_narrow(x, 0, 0, 1)); // allocates the workspaces that are kept
-  if (driver_has(d, "evaluation"))
+  if (driver_has(d, "evaluation mode"))
     fy_eval(&model->base);
-  if (driver_has(d, "the child alone")) // in the other mode than the model
+  if (driver_has(d, "child in the other mode")) // in the other mode than the model
     model->fc->training = !model->base.training;
   const int64_t batch = (int64_t)driver_number(d, "batch");
   driver_module(&model->base);
-  fy_set_grad_enabled(!driver_has(d, "not recording"));
+  fy_set_grad_enabled(!driver_has(d, "gradients disabled"));
   driver_count(d);
   double loss = evaluate(&model->base, x, target, batch);
   driver_stop(d);
@@ -46,5 +46,5 @@ void drive(Driver *d) {
   driver_put_number(d, "calls", (double)model->calls);
   driver_put_number(d, "most rows", (double)model->most_rows);
   // A second call, with one row, shows state that was kept from the first.
-  driver_put_number(d, "then one row", evaluate(&model->base, fy_narrow(x, 0, 0, 1), fy_narrow(target, 0, 0, 1), 1));
+  driver_put_number(d, "loss of one row", evaluate(&model->base, fy_narrow(x, 0, 0, 1), fy_narrow(target, 0, 0, 1), 1));
 }

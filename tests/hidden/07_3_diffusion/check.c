@@ -11,57 +11,58 @@
 
 static const Mistake ROUND_TRIP = {
     "round trip in the loop",
-    "In each step the state is copied to the host, and back for the next step. Leave it on the device.", TRANSFERS};
+    "Each step copies the state to the host, and the next step copies it back. Leave the state on the device.",
+    TRANSFERS};
 static const Mistake MADE_HERE = {
     "computed on the host in the loop",
     "You compute each change on the CPU and copy it to the device. Compute it on the device, where both states are.",
     TRANSFERS};
-static const Mistake KEPT = {
-    "values cached from an earlier call",
-    "The second call got the same tensors with other values, and you used the old values. Copy them in each call.",
-    TRANSFERS};
+static const Mistake KEPT = {"values cached from an earlier call",
+                             "The second call got the same tensors with different values, but you used the old values. "
+                             "Copy the tensors in each call.",
+                             TRANSFERS};
 static const Mistake LAST_MISSING = {"off-by-one error in the loop",
-                                     "changes[steps - 1] was not written. There are as many steps as changes.", LOOP};
-static const Mistake FIRST_MISSING = {"off-by-one index", "changes[0] was not written. changes[i] belongs to step i.",
-                                      LOOP};
-static const Mistake INVARIANT = {"loop-invariant copy in the loop",
-                                  "You copy the transition matrix in every step, and it never changes. Copy it once, "
-                                  "before the loop.",
-                                  MANY};
+                                     "changes[steps - 1] was not written. Do one step for each element of changes.",
+                                     LOOP};
+static const Mistake FIRST_MISSING = {"off-by-one index",
+                                      "changes[0] was not written. Store the change of step i in changes[i].", LOOP};
+static const Mistake INVARIANT = {
+    "loop-invariant copy in the loop",
+    "You copy the transition matrix in every step, but it never changes. Copy it once, before the loop.", MANY};
 static const Mistake WAITS = {
     "host synchronization in the loop",
-    "In each step a number is copied to the host, and the host waits for it. Leave the numbers on the device.", LOOP};
-static const Mistake ON_CPU = {"computed on the CPU", "The device computed nothing. Move state and transition there.",
-                               TRANSFERS};
-static const Mistake TO_HOST = {"copy to the host", "Nothing has to leave the device. The result stays there as well.",
-                                TRANSFERS};
+    "Each step copies a number to the host, which waits for it. Leave the numbers on the device.", LOOP};
+static const Mistake ON_CPU = {
+    "computed on the CPU", "The steps did not run on the device. Move state and transition to `device`.", TRANSFERS};
+static const Mistake TO_HOST = {"copy to the host",
+                                "No copy to the host is necessary. Leave the result on the device as well.", TRANSFERS};
 static const Mistake NOT_MOVED = {"tensor left on the CPU",
-                                  "The result belongs on the device, also if there are no steps.",
+                                  "Return the result on `device`, even if there are no steps.",
                                   "docs/03_tensor_moves.md#all-operands-on-the-same-device"};
-static const Mistake ROW_BY_ROW = {"many small transfers",
-                                   "You copy the matrix in parts. Each copy has a fixed cost: copy it at once.", MANY};
+static const Mistake ROW_BY_ROW = {
+    "many small transfers",
+    "You copy the matrix in parts, and each copy has a fixed cost. Copy the whole matrix with one call.", MANY};
 static const Mistake NOT_FILLED = {
     "output tensor not written",
     "changes still has its old values. An assignment to the pointer does not write the tensor: use fy_copy_.", LOOP};
 static const Mistake NOT_UPDATED = {"state not updated in the loop",
-                                    "Each step begins with the state of the step before.", TRANSFERS};
+                                    "Each step must begin with the state from the previous step.", TRANSFERS};
 static const Mistake HARD_CODED = {"hard-coded device",
-                                   "\"cuda\" is the current CUDA device. Use the parameter `device`.",
+                                   "\"cuda\" means the current CUDA device. Use the argument `device`.",
                                    "docs/03_tensor_moves.md#copying-with-cuda-and-cpu"};
-static const Mistake NOTHING = {"missing return value", "The function returns the last state.", TRANSFERS};
-static const Mistake ALL_STAY = {
-    "memory grows with each step",
-    "Temporary tensors live until the enclosing scope ends. Open an fy_scope in each step, and fy_keep the next state.",
-    LIFETIME};
-static const Mistake NEVER_FREED = {
-    "memory leak",
-    "Tensors of the call are still allocated after the enclosing scope. Each fy_retain needs an fy_release; use "
-    "fy_keep to return a tensor from a scope.",
-    LIFETIME};
+static const Mistake NOTHING = {"missing return value", "Return the last state.", TRANSFERS};
+static const Mistake ALL_STAY = {"memory grows with each step",
+                                 "Temporary tensors live until the enclosing scope ends. Open an fy_scope in each "
+                                 "step, and call fy_keep for the next state.",
+                                 LIFETIME};
+static const Mistake NEVER_FREED = {"memory leak",
+                                    "Tensors from the call are still allocated after the enclosing scope has ended. "
+                                    "Call fy_release for each fy_retain. Use fy_keep to return a tensor from a scope.",
+                                    LIFETIME};
 
 static void ask_on(Case *c, const char *device, int64_t n, int64_t steps, Give how) {
   give_text(c, "device", device);
-  give_number(c, "turns", (double)steps);
+  give_number(c, "steps", (double)steps);
   give_array(c, "state", draw_array(c, FY_FLOAT32, shape(n), 1, 4), (Give){.strided = how.strided});
   give_array(c, "transition", draw_array(c, FY_FLOAT32, shape(n, n), -0.5 / (double)n, 2.5 / (double)n), how);
 }
@@ -86,7 +87,7 @@ static void ask_large(Case *c) {
 }
 static void ask_both(Case *c) {
   ask_on(c, "cuda:0", draw_odd(c, 13, 19), draw_int(c, 5, 12), (Give){0});
-  give_text(c, "and then", "cpu");
+  give_text(c, "second device", "cpu");
 }
 static void ask_second(Case *c) {
   ask_on(c, "cuda:1", draw_odd(c, 13, 19), draw_int(c, 5, 12), (Give){0});
@@ -100,7 +101,7 @@ static Right right(Case *c) {
   const Array *t = given(c, "transition");
   int64_t n = t->shape.size[0];
   Right r = {array_cast(c, given(c, "state"), FY_FLOAT64),
-             new_array(c, FY_FLOAT32, shape((int64_t)given_number(c, "turns")))};
+             new_array(c, FY_FLOAT32, shape((int64_t)given_number(c, "steps")))};
   double *following = new_array(c, FY_FLOAT64, shape(n))->f64;
   for (int64_t step = 0; step < r.changes->count; step++) {
     double change = 0;
@@ -137,7 +138,7 @@ static int64_t copies_in_of(const Case *c, int64_t bytes) {
 }
 
 static const Mistake *copies_to_host(const Case *c) {
-  const int64_t steps = (int64_t)given_number(c, "turns"), size = (int64_t)sizeof(float);
+  const int64_t steps = (int64_t)given_number(c, "steps"), size = (int64_t)sizeof(float);
   if (steps < 2 || counts(c)->device_to_host < steps)
     return &TO_HOST;
   return copies_in_of(c, given(c, "state")->count * size) > 1 ? &ROUND_TRIP
@@ -159,7 +160,7 @@ static void suspect_all(Case *c) {
   suspect_that(c, untouched > 0 && untouched == changes->count, &NOT_FILLED);
   suspect_that(c, untouched == 1 && changes->f32[changes->count - 1] == -1, &LAST_MISSING);
   suspect_that(c, untouched == 1 && changes->count > 1 && changes->f32[0] == -1, &FIRST_MISSING);
-  if (given_number(c, "turns") > 1)
+  if (given_number(c, "steps") > 1)
     suspect_array(c, "result", one_step(c), &NOT_UPDATED);
 }
 
@@ -180,10 +181,11 @@ static Right judge_first(Case *c) {
   expect_exactly(c, "copies from device to host", n->device_to_host, 0, copies_to_host(c));
   expect_at_most(c, "copies from host to device", n->host_to_device, COPIES_IN, copies_to_device(c));
   if (r.changes->count > 0) // of the matrix of zeros that the call before had
-    suspect_array(c, "result of changed numbers", new_array(c, FY_FLOAT32, r.state->shape), &KEPT);
-  if (expect_array(c, "result of changed numbers", r.state, 1e-4))
+    suspect_array(c, "result for changed values", new_array(c, FY_FLOAT32, r.state->shape), &KEPT);
+  if (expect_array(c, "result for changed values", r.state, 1e-4))
     expect_that(c, got_number(c, "left behind") <= 0, &NEVER_FREED,
-                "%g bytes of the call are still allocated after the enclosing scope", got_number(c, "left behind"));
+                "%g bytes from the call are still allocated after the enclosing scope has ended",
+                got_number(c, "left behind"));
   return r;
 }
 
@@ -218,7 +220,7 @@ EXERCISE = {
     .bug = true,
     .lesson = TRANSFERS,
     .stars = {{"each step frees its temporary tensors", {&ALL_STAY}}},
-    .hints = {"Go through the loop line by line. For each line, ask on which device its operands and its result are.",
+    .hints = {"Go through the loop line by line. On which device are the operands and the result of each line?",
               "Which tensor is the same in all steps? Which one does the next step need on the device?",
               "Move state and transition before the loop. fy_item copies a number to the host: use "
               "fy_copy_(fy_select(changes, 0, i), ...) instead."},

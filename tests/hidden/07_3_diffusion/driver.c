@@ -3,7 +3,7 @@
 #include "answer.h"
 
 static FyTensor *changes_on(Driver *d, FyDevice device) {
-  return fy_full(-1, fy_shape((int64_t)driver_number(d, "turns")), .device = device);
+  return fy_full(-1, fy_shape((int64_t)driver_number(d, "steps")), .device = device);
 }
 
 // Bytes of a call that are still allocated on the device after the enclosing scope.
@@ -29,10 +29,10 @@ void drive(Driver *d) {
   fy_mul_scalar_(same, 0);
   spread(state, same, device, changes_on(d, device));
   fy_copy_(same, transition);
-  driver_put(d, "result of changed numbers", spread(state, same, device, changes_on(d, device)));
+  driver_put(d, "result for changed values", spread(state, same, device, changes_on(d, device)));
   driver_put_number(d, "left behind", left_behind(d, state, same, device));
-  if (driver_has(d, "and then")) {
-    device = fy_device(driver_text(d, "and then"));
+  if (driver_has(d, "second device")) {
+    device = fy_device(driver_text(d, "second device"));
     changes = changes_on(d, device);
     driver_put(d, "second result", spread(state, transition, device, changes));
     driver_put(d, "second changes", changes);

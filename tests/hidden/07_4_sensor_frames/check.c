@@ -9,36 +9,37 @@
 
 static const Mistake REFUSED = {
     "view on a non-contiguous tensor",
-    "fy_transpose swaps the strides and moves nothing, so no strides describe the new shape. Use fy_reshape, or view "
-    "the tensor that fy_contiguous returns for the transposed one.",
+    "fy_transpose swaps the strides and moves no data, so no strides describe the new shape. Use fy_reshape, or call "
+    "fy_contiguous for the transposed tensor before fy_view.",
     VIEWS};
 static const Mistake NOT_TRANSPOSED = {
     "missing transpose", "fy_view and fy_reshape keep the order of the elements. Transpose the readings first.", VIEWS};
 static const Mistake BY_SENSOR = {
-    "wrong dimension order", "Within a frame the readings are in order of time, and the sensor index runs fastest.",
+    "wrong dimension order", "Within a frame, the readings must be ordered by time. The sensor index changes fastest.",
     VIEWS};
-static const Mistake SWAPPED = {"rows and columns swapped", "Each row of the result is one frame.", VIEWS};
+static const Mistake SWAPPED = {"rows and columns swapped", "Each row of the result must be one frame.", VIEWS};
 static const Mistake ALWAYS = {"unnecessary copy",
-                               "Readings that are in order of time already need no copy. fy_reshape and fy_contiguous "
-                               "copy only if they must.",
+                               "Readings that are already ordered by time in memory need no copy. fy_reshape and "
+                               "fy_contiguous copy only if necessary.",
                                "docs/07_pitfalls.md#questions"};
-static const Mistake TWICE = {"tensor copied twice", "One copy brings all elements into order. Remove the first copy.",
+static const Mistake TWICE = {"tensor copied twice",
+                              "One copy is enough to reorder all elements. Remove the first copy.",
                               "docs/07_pitfalls.md#questions"};
-static const Mistake PARTS = {"many small copies", "You copy each row by itself. One kernel can copy the whole tensor.",
+static const Mistake PARTS = {"many small copies",
+                              "You copy each row separately. A single kernel can copy the whole tensor.",
                               "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake THROUGH_CPU = {"round trip to the host",
-                                    "The device can reorder its tensors itself. Leave the readings there.",
+                                    "The device can reorder the readings itself. Leave them on the device.",
                                     "docs/07_pitfalls.md#keep-data-on-the-device"};
 static const Mistake CUT_OFF = {"detached from the graph",
-                                "Gradients of the frames must reach the readings. Do not detach them.",
+                                "Gradients must flow from the frames to the readings. Do not detach the readings.",
                                 "docs/07_pitfalls.md#in-place-operations-and-autograd"};
-static const Mistake EXAMPLE = {"hard-coded sizes",
-                                "The numbers of sensors and moments differ from call to call. Take them from readings "
-                                "and moments.",
-                                VIEWS};
-static const Mistake NOTHING = {"missing return value", "The function returns the frames.", VIEWS};
+static const Mistake EXAMPLE = {
+    "hard-coded sizes", "The numbers of sensors and moments differ between calls. Get them from readings and moments.",
+    VIEWS};
+static const Mistake NOTHING = {"missing return value", "Return the frames.", VIEWS};
 static const Mistake STRIDES = {"strides ignored",
-                                "With another memory layout of the same readings the frames are wrong. Use tensor "
+                                "With a different memory layout of the same readings, the frames are wrong. Use tensor "
                                 "operations, or compute each address from the strides.",
                                 VIEWS};
 
@@ -46,7 +47,7 @@ static void ask_sizes(Case *c, int64_t sensors, int64_t frames, int64_t moments,
   Shape s = shape(sensors, frames * moments);
   give_number(c, "moments", (double)moments);
   give_array(c, "readings", draw_array(c, FY_FLOAT32, s, -50, 50), how);
-  give_array(c, "turned", draw_array(c, FY_FLOAT32, s, -50, 50),
+  give_array(c, "second readings", draw_array(c, FY_FLOAT32, s, -50, 50),
              (Give){.device = how.device, .transposed = true, .requires_grad = how.requires_grad});
 }
 static void ask_usual(Case *c, Give how) {
@@ -160,9 +161,10 @@ static void judge_layouts(Case *c) {
     }
   expect_exactly(c, "copies between host and device", got_count(c, "most crossings"), 0, &THROUGH_CPU);
   expect_that(c, got_number(c, "a sensor shares") == 1, &ALWAYS,
-              "readings of one sensor, which are in order of time: the result is not a view of them");
-  expect_that(c, got_number(c, "most kernels") <= 1, &TWICE, "another layout took more than one kernel");
-  expect_that(c, got_number(c, "most allocations") <= 1, &TWICE, "another layout took more than one allocation");
+              "readings of one sensor, which are ordered by time: the result is not a view of them");
+  expect_that(c, got_number(c, "most kernels") <= 1, &TWICE, "a different memory layout took more than one kernel");
+  expect_that(c, got_number(c, "most allocations") <= 1, &TWICE,
+              "a different memory layout took more than one allocation");
 }
 
 static void judge_counts(Case *c, const Array *x) {
@@ -175,23 +177,24 @@ static void judge_counts(Case *c, const Array *x) {
   int64_t allocations = x->device < 0 ? n->cpu_allocations : n->cuda_allocations;
   expect_at_most(c, "memory allocations on the device", allocations, 1, more);
   expect_that(c, got_number(c, "second shares") == 1, &ALWAYS,
-              "readings in order of time: the result is not a view of them");
-  expect_exactly(c, "kernels for readings in order of time", got_count(c, "second launches"), 0, &ALWAYS);
-  expect_exactly(c, "allocations for readings in order of time", got_count(c, "second allocations"), 0, &ALWAYS);
+              "readings ordered by time: the result is not a view of them");
+  expect_exactly(c, "kernels for readings ordered by time", got_count(c, "second launches"), 0, &ALWAYS);
+  expect_exactly(c, "allocations for readings ordered by time", got_count(c, "second allocations"), 0, &ALWAYS);
 }
 
 static void judge(Case *c) {
-  const Array *x = given(c, "readings"), *turned = given(c, "turned");
+  const Array *x = given(c, "readings"), *turned = given(c, "second readings");
   const char *device = x->device < 0 ? "cpu" : x->device == 0 ? "cuda:0" : "cuda:1";
   suspect_all(c, x);
   if (!expect_array(c, "frames", right(c, x), 0) || !expect_device(c, "frames", device, &THROUGH_CPU) ||
       !expect_array(c, "second frames", right(c, turned), 0))
     return;
   if (x->flags & ARRAY_REQUIRES_GRAD)
-    if (expect_that(c, got(c, "readings.grad") != NULL, &CUT_OFF, "readings.grad: there is none") &&
+    if (expect_that(c, got(c, "readings.grad") != NULL, &CUT_OFF, "readings.grad: expected a gradient, got NULL") &&
         expect_array(c, "readings.grad", gradient_of(c, x), 0) &&
-        expect_that(c, got(c, "turned.grad") != NULL, &CUT_OFF, "readings in order of time: there is no gradient"))
-      expect_array(c, "turned.grad", gradient_of(c, turned), 0);
+        expect_that(c, got(c, "second readings.grad") != NULL, &CUT_OFF,
+                    "readings ordered by time: expected a gradient, got NULL"))
+      expect_array(c, "second readings.grad", gradient_of(c, turned), 0);
   judge_counts(c, x);
   if (strncmp(case_test(c), "other layouts", 13) == 0)
     judge_layouts(c);
@@ -200,7 +203,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "07_4_sensor_frames",
     .title = "Find the bug: sensor frames",
-    .after_pass = "fy_view needs strides that describe the new shape; fy_reshape copies if there are none.",
+    .after_pass = "fy_view needs strides that describe the new shape. If there are none, fy_reshape copies the tensor.",
     .kind = "find the bug",
     .chapter = 7,
     .level = LEVEL_MEDIUM,
@@ -208,12 +211,13 @@ EXERCISE = {
     .bug = true,
     .lesson = VIEWS,
     .stars = {{"at most one copy of the readings", {&TWICE, &PARTS}},
-              {"no copy if the readings are in order of time in memory", {&ALWAYS}}},
-    .hints =
-        {"Print fy_stride_at(time, 0) and fy_stride_at(time, 1). How far apart in memory are two neighbors of a row?",
-         "fy_view never copies: it refuses if no strides describe the new shape. Some readings must be copied, but not "
-         "all.",
-         "fy_reshape returns a view if it can and a copy if it must. fy_view(fy_contiguous(time), ...) does the same."},
+              {"no copy if the readings are ordered by time in memory", {&ALWAYS}}},
+    .hints = {"Print fy_stride_at(time, 0) and fy_stride_at(time, 1). How far apart in memory are neighboring elements "
+              "of a row?",
+              "fy_view never copies, and raises an error if no strides describe the new shape. Some memory layouts of "
+              "the readings need a copy, but not all.",
+              "fy_reshape returns a view if possible, and otherwise a copy. fy_view(fy_contiguous(time), ...) does the "
+              "same."},
     .functions = {"frames"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},

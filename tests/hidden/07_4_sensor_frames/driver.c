@@ -18,7 +18,7 @@ static FyTensor *within(FyTensor *t, int64_t rows, int64_t columns, int64_t from
 
 // The tensor of the second call is in order of time in memory: there is nothing to copy.
 static void call_on_turned(Driver *d, int64_t moments) {
-  FyTensor *given = driver_tensor(d, "turned"), *turned = given;
+  FyTensor *given = driver_tensor(d, "second readings"), *turned = given;
   int64_t sensors = fy_size_at(given, 0), all = fy_size_at(given, 1);
   if (driver_has(d, "layouts")) // and it begins within an allocation
     turned = fy_t(within(fy_t(given), all + 3, sensors, 2, 0));
@@ -30,7 +30,7 @@ static void call_on_turned(Driver *d, int64_t moments) {
   driver_put(d, "second frames", second);
   if (second && driver_has(d, "gradient") && fy_requires_grad(second)) {
     fy_backward(second, .gradient = driver_tensor(d, "gradient"));
-    driver_put(d, "turned.grad", fy_grad(turned));
+    driver_put(d, "second readings.grad", fy_grad(turned));
   }
 }
 
@@ -95,7 +95,7 @@ void drive(Driver *d) {
   FyTensor *readings = driver_tensor(d, "readings");
   if (driver_has(d, "gradient"))
     driver_tensor(d, "gradient");
-  driver_tensor(d, "turned");
+  driver_tensor(d, "second readings");
   driver_count(d);
   FyTensor *result = frames(readings, moments);
   driver_stop(d);

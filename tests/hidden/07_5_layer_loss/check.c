@@ -6,46 +6,48 @@
 
 #define GRADIENTS "docs/07_pitfalls.md#in-place-operations-and-autograd"
 
-static const Mistake CHANGED = {
-    "saved tensor modified in place",
-    "Autograd needs the output of sigmoid for its gradient, so do not change this tensor before backward has run. "
-    "Write the next result into a new tensor.",
-    GRADIENTS};
+static const Mistake CHANGED = {"saved tensor modified in place",
+                                "Autograd needs the output of fy_sigmoid to compute the gradient. Do not change this "
+                                "tensor before the backward pass. Write the next result to a new tensor.",
+                                GRADIENTS};
 static const Mistake CUT_OFF = {"loss detached from the graph",
                                 "The loss has no grad_fn. Do not use fy_detach or fy_no_grad for it.", GRADIENTS};
 static const Mistake HALF = {"part of the graph detached",
-                             "The loss is right, but a part of it comes from a detached tensor, which passes no "
-                             "gradient on.",
+                             "The loss is correct, but a part of it is computed from a detached tensor, which receives "
+                             "no gradient. Do not detach this tensor.",
                              GRADIENTS};
-static const Mistake UNSCALED = {"missing rescaling",
-                                 "The output is 2 * gate - 1. Without the underscore an operation returns a new "
-                                 "tensor: use its result.",
-                                 GRADIENTS};
+static const Mistake UNSCALED = {
+    "missing rescaling",
+    "The output must be 2 * gate - 1. An operation without an underscore returns a new tensor: use its result.",
+    GRADIENTS};
 static const Mistake SUMMED = {"sum instead of mean", "F.mse_loss takes the mean over all elements.", GRADIENTS};
 static const Mistake WHOLE_TANH = {"wrong argument of tanh", "2 * sigmoid(z) - 1 is tanh(z / 2), not tanh(z).",
                                    GRADIENTS};
-static const Mistake PART_OF_LOSS = {"wrong scale of the loss",
-                                     "Between 0 and 1 each difference is half as large as between -1 and 1, and its "
-                                     "square a quarter. Compare 2 * gate - 1 with target.",
-                                     GRADIENTS};
+static const Mistake PART_OF_LOSS = {
+    "wrong scale of the loss",
+    "The loss has a wrong constant factor. For example, with outputs between 0 and 1, each difference is half as "
+    "large, and its square a quarter. Compare 2 * gate - 1 with target.",
+    GRADIENTS};
 static const Mistake UNSHIFTED = {
-    "missing bias", "Add 0.5 to the product. In place is fine here: the gradient of a product needs its factors only.",
+    "missing bias",
+    "Add 0.5 to the product. You may add in place, because the gradient of a matrix product needs only its factors.",
     GRADIENTS};
 static const Mistake DISCARDED = {"result of an operation ignored",
-                                  "One half of 2 * gate - 1 has no effect. Without the underscore an operation returns "
-                                  "a new tensor: use its result.",
+                                  "Only one of the two operations in 2 * gate - 1 has an effect. An operation without "
+                                  "an underscore returns a new tensor: use its result.",
                                   GRADIENTS};
-static const Mistake KEPT = {
-    "state kept between calls",
-    "The previous call was on another GPU, and a tensor of it is still in use. A static variable keeps its value.",
-    "docs/07_pitfalls.md#mismatched-devices"};
+static const Mistake KEPT = {"state kept between calls",
+                             "The previous call ran on a different GPU, and you still use one of its tensors. A static "
+                             "variable keeps its value between calls.",
+                             "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake WEIGHT_ONLY = {"input detached from the graph",
-                                    "x requires a gradient as well: the layer before this one needs it.", GRADIENTS};
+                                    "x also requires a gradient, because the previous layer needs it. Do not detach x.",
+                                    GRADIENTS};
 static const Mistake ON_CPU = {"result on the wrong device", "Return the loss on the device of x.",
                                "docs/07_pitfalls.md#mismatched-devices"};
-static const Mistake COPIES = {"unnecessary transfer", "Everything is on the device already. Compute it there.",
+static const Mistake COPIES = {"unnecessary transfer", "All inputs are already on the device. Compute the loss there.",
                                "docs/07_pitfalls.md#keep-data-on-the-device"};
-static const Mistake NOTHING = {"missing return value", "The function returns the loss.", GRADIENTS};
+static const Mistake NOTHING = {"missing return value", "Return the loss.", GRADIENTS};
 
 static void ask_sizes(Case *c, int64_t rows, int64_t in, int64_t out, Give how) {
   Give grad = how;
@@ -152,7 +154,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "loss", want.loss, 1e-5) || !expect_device(c, "loss", device, &ON_CPU))
     return;
   if (!expect_array(c, "weight.grad", want.weight, 1e-5) ||
-      !expect_that(c, got(c, "x.grad") != NULL, &WEIGHT_ONLY, "x.grad: there is none"))
+      !expect_that(c, got(c, "x.grad") != NULL, &WEIGHT_ONLY, "x.grad: expected a gradient, got NULL"))
     return;
   expect_array(c, "x.grad", want.x, 1e-5);
   expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &COPIES);
@@ -161,8 +163,8 @@ static void judge(Case *c) {
 
 EXERCISE = {
     .id = "07_5_layer_loss",
-    .title = "Find the bug: the loss of a layer",
-    .after_pass = "Do not modify a tensor in place while autograd still needs it for backward.",
+    .title = "Find the bug: a layer's loss",
+    .after_pass = "Do not modify a tensor in place while autograd still needs it for the backward pass.",
     .kind = "find the bug",
     .chapter = 7,
     .level = LEVEL_MEDIUM,
@@ -170,12 +172,11 @@ EXERCISE = {
     .bug = true,
     .lesson = GRADIENTS,
     .stars = {{"nothing is copied between host and device", {&COPIES}}},
-    .hints =
-        {"The error names the operation whose output was changed. Three operations here work in place: which of them "
-         "change this tensor?",
-         "Some gradients are computed from the inputs of an operation, others from its output. Which one does sigmoid "
-         "need?",
-         "Leave the result of fy_sigmoid as it is: output = fy_mul_scalar(gate, 2), without the underscore."},
+    .hints = {"The error names the operation whose output was changed. Three operations in loss_of work in place. "
+              "Which of them change this tensor?",
+              "Some gradients are computed from the inputs of an operation, and others from its output. Which does "
+              "fy_sigmoid need?",
+              "Leave the result of fy_sigmoid as it is: output = fy_mul_scalar(gate, 2), without the underscore."},
     .functions = {"loss_of"},
     .tests = {{.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

@@ -7,46 +7,50 @@
 #define BATCHES "docs/07_pitfalls.md#batches-instead-of-single-samples"
 #define MEMORY "docs/07_pitfalls.md#out-of-memory-and-gradient-accumulation"
 
-static const Mistake ONE_BY_ONE = {
-    "no batching",
-    "Each sample has its own copies and its own forward pass. A batch costs no more launches and copies than one "
-    "sample.",
-    BATCHES};
+static const Mistake ONE_BY_ONE = {"no batching",
+                                   "Each sample has its own copies and its own forward pass. A batch needs no more "
+                                   "launches and copies than a single sample.",
+                                   BATCHES};
 static const Mistake FORWARD_EACH = {
-    "one forward pass per sample", "You copy a batch at once, but the model still gets one sample at a time.", BATCHES};
+    "one forward pass per sample",
+    "You copy whole batches, but the model still gets one sample at a time. Pass the whole batch to the model.",
+    BATCHES};
 static const Mistake TRANSFER_EACH = {"one transfer per sample",
-                                      "The samples of a batch cross one by one. Copy the batch as a whole.",
+                                      "You copy the samples of a batch one by one. Copy the whole batch with one call.",
                                       "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
 static const Mistake FETCH_EACH = {"one copy to the host per sample",
-                                   "The host waits for each copy. Copy the scores of a batch together.",
+                                   "The host waits for each copy. Copy all scores of a batch together.",
                                    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
-static const Mistake LAST_LEFT_OUT = {"last batch dropped",
-                                      "If batch does not divide N, a smaller batch is left over. Include it.", BATCHES};
-static const Mistake PAST_THE_DATA = {"slice past the end", "The last batch ends where the data ends.", BATCHES};
+static const Mistake LAST_LEFT_OUT = {
+    "last batch dropped", "If batch does not divide N, a smaller batch is left over. Include this batch.", BATCHES};
+static const Mistake PAST_THE_DATA = {"slice past the end", "The last batch must end where the data ends.", BATCHES};
 static const Mistake TOO_MANY = {
-    "batch size exceeded", "A forward pass had more than `batch` samples. The device has no memory for more.", MEMORY};
-static const Mistake ALL_MOVED = {"whole data set on the device",
-                                  "The device has memory for `batch` samples at a time. Copy each batch just before "
-                                  "you use it.",
-                                  MEMORY};
+    "batch size exceeded",
+    "A forward pass had more than `batch` samples. The device does not have enough memory for more.", MEMORY};
+static const Mistake ALL_MOVED = {
+    "whole data set on the device",
+    "The device has memory for only `batch` samples at a time. Copy each batch just before you use it.", MEMORY};
 static const Mistake KEPT = {
     "memory grows with each batch",
-    "Tensors of one iteration still exist in the next. Open an fy_scope in each, and keep only its scores.", MEMORY};
-static const Mistake HARD_CODED = {"hard-coded device", "Use the parameter `device`: the model is there.",
+    "Tensors from one iteration still exist in the next. Open an fy_scope in each iteration, and keep only the scores.",
+    MEMORY};
+static const Mistake HARD_CODED = {"hard-coded device", "Use the argument `device`, where the model is.",
                                    "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake NOT_MOVED = {"batch not moved to the device",
                                   "Data and model are on different devices. Copy each batch to `device`.",
                                   "docs/05_model_moves.md#device-mismatch-errors"};
-static const Mistake TWICE = {"repeated forward pass", "Run each batch through the model once.", BATCHES};
+static const Mistake TWICE = {"repeated forward pass", "Run each batch through the model only once.", BATCHES};
 static const Mistake SMALLER = {
-    "batch size too small", "There were more forward passes than necessary. Use `batch` samples for each.", BATCHES};
-static const Mistake OFFSET = {
-    "wrong output offset", "The scores of the batch that begins at sample i belong in the rows from i on.", BATCHES};
+    "batch size too small", "There were more forward passes than necessary. Pass `batch` samples to each.", BATCHES};
+static const Mistake OFFSET = {"wrong output offset",
+                               "Store the scores of the batch that begins at sample i in the rows that begin at i.",
+                               BATCHES};
 static const Mistake LEFT_THERE = {"result on the wrong device", "Return the scores on the CPU.",
                                    "docs/03_tensor_moves.md#copying-with-cuda-and-cpu"};
-static const Mistake ON_CPU = {"computed on the CPU", "The device computed nothing. Leave the model on `device`.",
+static const Mistake ON_CPU = {"computed on the CPU",
+                               "No kernel ran on the device. Leave the model on `device`, and copy the batches there.",
                                "docs/05_model_moves.md#device-mismatch-errors"};
-static const Mistake NOTHING = {"missing return value", "The function returns the scores.", BATCHES};
+static const Mistake NOTHING = {"missing return value", "Return the scores.", BATCHES};
 
 static void ask_features(Case *c, const char *device, int64_t features, int64_t count, int64_t batch, Give how) {
   int64_t hidden = draw_int(c, 8, 11), classes = draw_int(c, 2, 3);
@@ -98,7 +102,7 @@ static void ask_one_left(Case *c) {
 }
 static void ask_not_recording(Case *c) {
   ask_usual(c, "cuda:0", (Give){0});
-  give_number(c, "not recording", 1);
+  give_number(c, "gradients disabled", 1);
 }
 static void ask_large(Case *c) {
   ask_sizes(c, "cuda:0", 64 * draw_int(c, 60, 70) + draw_odd(c, 5, 59), 64, (Give){0});
@@ -229,17 +233,19 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "07_6_predictions",
     .title = "Find the bug: model predictions",
-    .after_pass = "Batching: a launch and a copy have the same fixed cost for one sample and for a batch.",
+    .after_pass =
+        "Process samples in batches: a launch or a copy has the same fixed cost for one sample as for a batch.",
     .kind = "find the bug",
     .chapter = 7,
     .level = LEVEL_MEDIUM,
     .minutes = 20,
     .bug = true,
     .lesson = BATCHES,
-    .stars = {{"device memory for two batches at most, however large N is", {&ALL_MOVED, &KEPT}}},
+    .stars = {{"device memory for at most two batches, however large N is", {&ALL_MOVED, &KEPT}}},
     .hints = {"How many copies and kernels does one sample need? How many does a batch of 64 need?",
-              "Step through the data by `batch`. fy_narrow(data, 0, i, rows) is a view of `rows` samples from i on.",
-              "The last batch may be smaller: rows is batch, or count - i if that is less."},
+              "Go through the data in steps of `batch`. fy_narrow(data, 0, i, rows) is a view of `rows` samples that "
+              "begin at sample i.",
+              "The last batch may be smaller: rows is the smaller of batch and count - i."},
     .functions = {"predict"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},

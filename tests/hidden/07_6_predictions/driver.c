@@ -40,7 +40,7 @@ void drive(Driver *d) {
     }
   }
   model->calls = model->most_rows = 0;
-  fy_set_grad_enabled(!driver_has(d, "not recording"));
+  fy_set_grad_enabled(!driver_has(d, "gradients disabled"));
   driver_count(d);
   FyTensor *scores = predict(&model->base, data, classes, batch, device);
   driver_stop(d);

@@ -7,61 +7,61 @@
 #define ARRIVED "docs/07_pitfalls.md#reading-an-asynchronous-copy-too-early"
 #define PINNED "docs/03_tensor_moves.md#questions"
 
-static const Mistake NOT_PINNED = {
-    "batch not pinned",
-    "The result is in pageable memory. fy_pin_memory does not change its argument: return the tensor that it returns.",
-    PINNED};
+static const Mistake NOT_PINNED = {"batch not pinned",
+                                   "The result is in pageable memory. fy_pin_memory does not change its argument. "
+                                   "Return the tensor that fy_pin_memory returns.",
+                                   PINNED};
 static const Mistake PINNED_TWICE = {"redundant pinned copy",
-                                     "This batch was in pinned memory already. Return the batch itself.", PINNED};
+                                     "This batch was already in pinned memory. Return the batch itself.", PINNED};
 static const Mistake WITHOUT_CUDA = {
     "missing CUDA availability check",
-    "The CUDA driver pins memory, and this machine has none. Ask fy_cuda_is_available() first.",
+    "Only the CUDA driver can pin memory, and this machine has no CUDA driver. Check fy_cuda_is_available() first.",
     "docs/02_device_check.md#device-agnostic-code"};
-static const Mistake PAGEABLE = {
-    "copy from pageable memory",
-    "The host waits for a copy from pageable memory, also with .non_blocking. Pin each batch, and copy the tensor that "
-    "fy_pin_memory returns.",
-    PINNED};
+static const Mistake PAGEABLE = {"copy from pageable memory",
+                                 "The host waits for a copy from pageable memory, even with .non_blocking = true. Pin "
+                                 "each batch, and copy the tensor that fy_pin_memory returns.",
+                                 PINNED};
 static const Mistake EACH_WAITED = {"host synchronization in the loop",
                                     "The host waited for each copy. Set .non_blocking = true, and call fy_synchronize "
                                     "once, after the loop.",
                                     "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake EXTRA_WAIT = {"redundant synchronization",
-                                   "One wait after the last copy is enough for all copies before it.", ARRIVED};
+                                   "One synchronization after the last copy is enough for all copies.", ARRIVED};
 static const Mistake NOT_WAITED = {"missing synchronization",
                                    "load_all returned before the copies had completed. Call fy_synchronize(device) at "
                                    "the end.",
                                    ARRIVED};
 static const Mistake WAITED_EARLY = {
     "synchronization before the last copy",
-    "A wait covers only the work queued before it. Wait after you have queued the last copy.", ARRIVED};
-static const Mistake WAITED_ELSEWHERE = {"synchronization with the wrong stream",
-                                         "The host waited for another stream or device. fy_synchronize(device) waits "
-                                         "for all streams of `device`.",
-                                         ARRIVED};
+    "A synchronization covers only the work that was queued before. Synchronize after you have queued the last copy.",
+    ARRIVED};
+static const Mistake WAITED_ELSEWHERE = {
+    "synchronization with the wrong stream",
+    "The host waited for a different stream or device. fy_synchronize(device) waits for all streams of `device`.",
+    ARRIVED};
 static const Mistake COPIED_HERE = {"unnecessary copy",
-                                    "Without CUDA no memory can be pinned. Return the batch itself.",
+                                    "Without CUDA, memory cannot be pinned. Return the batch itself.",
                                     "docs/02_device_check.md#device-agnostic-code"};
 static const Mistake OVERWRITTEN = {"staging buffer reused too early",
-                                    "You wrote the next batch into pinned memory before the copy from there had "
-                                    "completed. Give each batch its own pinned memory.",
+                                    "You wrote the next batch to pinned memory before the copy from this memory had "
+                                    "completed. Use separate pinned memory for each batch.",
                                     ARRIVED};
-static const Mistake ROW_BY_ROW = {"many small transfers", "Copy each batch as a whole. Each copy has a fixed cost.",
+static const Mistake ROW_BY_ROW = {"many small transfers", "Each copy has a fixed cost. Copy each batch with one call.",
                                    "docs/07_pitfalls.md#one-large-transfer-instead-of-many-small-ones"};
-static const Mistake HARD_CODED = {"hard-coded device", "Copy the batches to the parameter `device`.",
+static const Mistake HARD_CODED = {"hard-coded device", "Copy the batches to the argument `device`.",
                                    "docs/06_several_gpus.md#choose-a-gpu"};
 static const Mistake BESIDE = {"out-of-bounds write", "loaded has `count` elements: loaded[0] to loaded[count - 1].",
                                ARRIVED};
 static const Mistake NOT_MOVED = {"batch not moved to the device",
-                                  "Pinned memory is host memory. Copy the batch from there to the device.",
+                                  "Pinned memory is host memory. Copy the batch from pinned memory to the device.",
                                   "docs/03_tensor_moves.md#copying-with-todevice"};
-static const Mistake KEPT = {
-    "state kept between calls",
-    "The second call returned batches of the first. A static variable keeps its value: load the given batches.",
-    ARRIVED};
+static const Mistake KEPT = {"state kept between calls",
+                             "The second call returned batches from the first call. A static variable keeps its value "
+                             "between calls. Load the batches that the caller passes.",
+                             ARRIVED};
 static const Mistake USED_AGAIN = {
     "buffer shared between calls",
-    "The second call overwrote the result of the first. Allocate new memory on the device in each call.", ARRIVED};
+    "The second call overwrote the result of the first call. Allocate new device memory in each call.", ARRIVED};
 
 // ---- one batch -------------------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ static void judge_batch(Case *c) {
   if (!expect_array(c, "pinned", batch, 0))
     return;
   if (case_devices(c) > 0)
-    expect_that(c, result->flags & ARRAY_PINNED, &NOT_PINNED, "pinned: it is not in pinned memory");
+    expect_that(c, result->flags & ARRAY_PINNED, &NOT_PINNED, "pinned: the result is not in pinned memory");
   if (case_devices(c) == 0 || batch->flags & ARRAY_PINNED)
     expect_that(c, itself, case_devices(c) ? &PINNED_TWICE : &COPIED_HERE,
                 "pinned: expected the batch itself, got a copy of it");
@@ -151,17 +151,17 @@ static bool holds_another(const Case *c, int i, int count) {
 
 // The second call got the negated batches.
 static bool judge_again(Case *c, int count) {
-  char name[32];
+  static char name[32]; // suspect_array keeps the pointer
   for (int i = 0; i < count; i++) {
     const Array *batch = batch_at(c, "batch", i);
-    snprintf(name, sizeof name, "then loaded %d", i);
+    snprintf(name, sizeof name, "second call: loaded %d", i);
     suspect_array(c, name, batch, &KEPT);
     if (!expect_array(c, name, array_negated(c, batch), 0))
       return false;
   }
   const Array *first = given(c, "batch 0"), *now = got_shaped(c, "loaded 0 afterwards", first->shape);
   bool same = now && now->dtype == FY_FLOAT32 && memcmp(now->data, first->data, (size_t)first->count * 4) == 0;
-  return expect_that(c, same, &USED_AGAIN, "what the first call had loaded has other values after the second");
+  return expect_that(c, same, &USED_AGAIN, "the second call changed the tensors that the first call had loaded");
 }
 
 // An event was recorded, and the last copy was queued after it.
@@ -231,18 +231,20 @@ static void judge_load(Case *c) {
 EXERCISE = {
     .id = "07_7_pinned_memory",
     .title = "Batches through pinned memory",
-    .after_pass = "From pinned memory a copy is asynchronous: queue all copies, then synchronize once.",
+    .after_pass = "A copy from pinned memory is asynchronous: queue all copies, then synchronize once.",
     .kind = "write",
     .chapter = 7,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .lesson = ARRIVED,
-    .stars = {{"one copy per batch, and one wait in all", {&EXTRA_WAIT, &ROW_BY_ROW}},
-              {"pinned copies a batch only if it must", {&PINNED_TWICE, &COPIED_HERE}}},
-    .hints = {"fy_pin_memory(batch) returns a pinned copy, or the batch itself if it is pinned already. It needs CUDA.",
-              "fy_to(x, device, .non_blocking = true) queues the copy and returns at once, if x is in pinned memory.",
-              "In the loop: loaded[i] = fy_to(pinned(batches[i]), device, .non_blocking = true). After it: "
-              "fy_synchronize(device)."},
+    .stars = {{"one copy per batch, and one synchronization in total", {&EXTRA_WAIT, &ROW_BY_ROW}},
+              {"pinned copies a batch only if necessary", {&PINNED_TWICE, &COPIED_HERE}}},
+    .hints =
+        {"fy_pin_memory(batch) returns a pinned copy, or the batch itself if it is already pinned. This function needs "
+         "CUDA.",
+         "If x is in pinned memory, fy_to(x, device, .non_blocking = true) queues the copy and returns immediately.",
+         "In the loop: loaded[i] = fy_to(pinned(batches[i]), device, .non_blocking = true). After it: "
+         "fy_synchronize(device)."},
     .streams = true,
     .functions = {"pinned", "load_all"},
     .tests = {{"pinned: one batch", ask_ordinary, .judge = judge_batch},

@@ -21,7 +21,7 @@ static void load_opposite(Driver *d, FyTensor *const *batches, int count, FyDevi
     opposite[i] = fy_mul_scalar(batches[i > 0 && i <= count ? i - 1 : 0], -1);
   load_all(&opposite[1], count, device, &places[1]);
   for (int i = 0; i < count; i++) {
-    snprintf(name, sizeof name, "then loaded %d", i);
+    snprintf(name, sizeof name, "second call: loaded %d", i);
     driver_put(d, name, places[i + 1]);
   }
 }

@@ -13,16 +13,17 @@ enum { MAX_BATCHES = 512 };
 
 static const Mistake NOT_SHUFFLED = {
     "missing shuffle",
-    "The samples are in the order of the data set. Set .shuffle = true: each epoch then has another order.", ORDER};
-static const Mistake NO_SEED = {"seed not used",
-                                "The order depends on the process's random generator, so a run cannot be repeated. "
-                                "Set .seed = seed.",
-                                ORDER};
+    "The samples come in the order of the data set. Set .shuffle = true, so that each epoch has a different order.",
+    ORDER};
+static const Mistake NO_SEED = {
+    "seed not used",
+    "The order depends on the process's random generator, so a run cannot be repeated. Set .seed = seed.", ORDER};
 static const Mistake SEED_FIXED = {
-    "hard-coded seed", "Loaders with different seeds had the same order. Pass the parameter to the loader.", ORDER};
+    "hard-coded seed", "Loaders with different seeds had the same order. Pass the parameter `seed` to the loader.",
+    ORDER};
 static const Mistake EPOCH_RESET = {
     "loader reset to an earlier epoch",
-    "Each call goes through the loader's next epoch. Do not set the loader's epoch yourself.", ORDER};
+    "Each call of epoch_sums must run the loader's next epoch. Do not set the loader's epoch yourself.", ORDER};
 static const Mistake NOT_REPRODUCIBLE = {
     "order not reproducible",
     "Two loaders with the same seed had different orders. Each loader needs its own generator: set .seed, and keep "
@@ -30,64 +31,66 @@ static const Mistake NOT_REPRODUCIBLE = {
     ORDER};
 static const Mistake DROPPED = {"last batch dropped",
                                 "Samples are missing. Leave .drop_last unset: the last batch may be smaller.", SAMPLES};
-static const Mistake BATCH_SIZE = {"wrong batch size", "All batches but the last one have batch_size samples.",
+static const Mistake BATCH_SIZE = {"wrong batch size", "Every batch except the last must have batch_size samples.",
                                    "docs/08_data_pipeline.md#batch-size-and-fixed-costs"};
 static const Mistake NOT_NORMALIZED = {"missing normalization",
-                                       "The images are between 0 and 1. fy_normalize with 0.5 and 0.5 scales them to "
-                                       "-1 to 1.",
+                                       "The pixels are between 0 and 1. Use fy_normalize with mean 0.5 and standard "
+                                       "deviation 0.5, which maps them to -1 to 1.",
                                        SAMPLES};
 static const Mistake BYTES = {"missing conversion to float",
-                              "The images still have the values 0 to 255, or are not float32. Use fy_to_tensor, then "
-                              "fy_normalize, as the transform.",
+                              "The pixels still have values from 0 to 255, or are not float32. As the transform, use "
+                              "fy_to_tensor followed by fy_normalize.",
                               SAMPLES};
 static const Mistake PAGEABLE = {"pageable memory",
                                  "The host waits for a copy from pageable memory. Set .pin_memory = true.",
                                  "docs/08_data_pipeline.md#pinned-and-pageable-memory"};
-static const Mistake NOT_AHEAD = {"missing prefetch",
-                                  "You queued the copy of the next batch only after the computation with this one. "
-                                  "Queue it before.",
-                                  PREFETCH};
-static const Mistake ONE_STREAM = {"copy on the compute stream",
-                                   "Work on one stream runs in order, so the copies cannot overlap with the "
-                                   "computation. Use a second stream for them.",
-                                   PREFETCH};
+static const Mistake NOT_AHEAD = {
+    "missing prefetch",
+    "You queued the copy of the next batch only after the computation with the current batch. Queue the copy first.",
+    PREFETCH};
+static const Mistake ONE_STREAM = {
+    "copy on the compute stream",
+    "Work on one stream runs in order, so the copies cannot overlap with the computation. Copy on a second stream.",
+    PREFETCH};
 static const Mistake USED_AGAIN = {"memory reused too early",
                                    "A batch's memory was reused for a later copy while a kernel still had to read it. "
                                    "Call fy_record_stream for tensors that a second stream uses.",
                                    PREFETCH};
-static const Mistake HOST_WAITS = {"host synchronization in the loop",
-                                   "The host waited for the device at each batch. Copy with .non_blocking, and leave "
-                                   "the sums on the device.",
-                                   PREFETCH};
-static const Mistake FEW_WAITS = {"host synchronization",
-                                  "The host waited for the device. Streams can wait for each other without the host.",
-                                  PREFETCH};
+static const Mistake HOST_WAITS = {
+    "host synchronization in the loop",
+    "The host waited for the device in each batch. Copy with .non_blocking = true, and leave the sums on the device.",
+    PREFETCH};
+static const Mistake FEW_WAITS = {
+    "host synchronization",
+    "The host waited for the device. Let one stream wait for the other instead, which does not block the host.",
+    PREFETCH};
 static const Mistake NO_WAIT = {"missing stream dependency",
                                 "The compute stream does not wait for the copies. Call fy_stream_wait_stream before "
                                 "you use a batch.",
                                 PREFETCH};
 static const Mistake WRONG_WAIT = {"wait on the wrong stream",
-                                   "Another stream waits for the copies, but not the one that computes. That is "
-                                   "fy_current_stream(device), which need not be the default stream.",
+                                   "A stream waits for the copies, but it is not the compute stream. The compute "
+                                   "stream is fy_current_stream(device), which need not be the default stream.",
                                    "docs/04_benchmarks.md#several-streams"};
 static const Mistake NOT_JOINED = {"missing wait of the caller's stream",
-                                   "You compute on another stream than the current one. At the end, the current stream "
-                                   "must wait for it: fy_stream_wait_stream.",
+                                   "You compute on a stream other than the current one. Before you return, make the "
+                                   "current stream wait for it with fy_stream_wait_stream.",
                                    "docs/04_benchmarks.md#several-streams"};
 static const Mistake LEFT_BEHIND = {"target left on the CPU",
-                                    "A batch is data and target. Copy both of them to the device.",
+                                    "A batch consists of data and target. Copy both to the device.",
                                     "docs/07_pitfalls.md#mismatched-devices"};
 static const Mistake ON_CPU = {"computed on the CPU",
-                               "Copy the batches to the device, and compute there. The sums stay there.",
+                               "Copy the batches to the device, compute there, and leave the sums on the device.",
                                "docs/03_tensor_moves.md#copying-with-todevice"};
-static const Mistake SAMPLE_BY_SAMPLE = {"many small transfers", "Copy data and target of a batch once each.",
+static const Mistake SAMPLE_BY_SAMPLE = {"many small transfers",
+                                         "Each batch needs only two copies: one for its data and one for its target.",
                                          "docs/08_data_pipeline.md#fewer-and-smaller-transfers"};
 static const Mistake FULL_BATCH = {"wrong size of the last batch",
-                                   "The last sum is its mean times the size of a full batch. Use batch.size, or sum "
-                                   "directly.",
+                                   "You multiplied the last batch's mean by the size of a full batch. Multiply by "
+                                   "batch.size, or compute the sum directly.",
                                    SAMPLES};
-static const Mistake LAST_SUM = {"last batch left out", "The last batch needs a sum as well, even if it is smaller.",
-                                 SAMPLES};
+static const Mistake LAST_SUM = {"last batch left out",
+                                 "Compute a sum for the last batch as well, even if it is smaller.", SAMPLES};
 static const Mistake NO_TARGET = {"target not used", "Multiply each product by the sample's target.", SAMPLES};
 
 // ---- the loader --------------------------------------------------------------------------------------------------------
@@ -174,18 +177,18 @@ static void judge_loader(Case *c) {
   judge_sizes(c);
   expect_that(c, !in_sequence(order), &NOT_SHUFFLED, "the order is 0, 1, 2, ...");
   if (!expect_that(c, same_order(c, "order alone", "order alone again"), &NOT_REPRODUCIBLE,
-                   "a second loader with the same seed has another order") ||
+                   "a second loader with the same seed has a different order") ||
       !expect_that(c, same_order(c, "order alone", "order alone, seeded otherwise"), &NO_SEED,
-                   "the order depends on the process's generator"))
+                   "the order depends on the process's random generator"))
     return;
   expect_that(c, same_order(c, "order", "order of the same seed") && same_order(c, "order", "order alone"),
               &NOT_REPRODUCIBLE, "two loaders with the same seed, used alternately, have different orders");
   expect_that(c, !same_order(c, "order", "order of another seed"), &SEED_FIXED,
-              "a loader with another seed has the same order");
+              "a loader with a different seed has the same order");
   expect_that(c, !same_order(c, "order", "order of the next epoch"), NULL,
-              "the second epoch has the order of the first");
+              "the second epoch has the same order as the first");
   expect_that(c, same_order(c, "order of the next epoch", "next order of the same seed"), &NOT_REPRODUCIBLE,
-              "the second epoch of a second loader with the same seed has another order");
+              "the second epoch of a second loader with the same seed has a different order");
   expect_that(c, data->dtype == FY_FLOAT32, &BYTES, "the data of a batch is not float32");
   suspect_array(c, "data", pictures_in_order(c, 0, 1), &NOT_NORMALIZED);
   suspect_array(c, "data", pictures_in_order(c, 0, 1.0 / 255), &BYTES);
@@ -341,8 +344,8 @@ static void judge_order(Case *c) {
   int64_t late = 0;
   for (int64_t k = 0; k + 1 < batches; k++)
     late += (double)order.kernels_before[k + 1] > each * ((double)k + 0.5);
-  if (expect_at_most(c, "batches copied after the computation with the one before", late, LATE, &NOT_AHEAD))
-    expect_that(c, !order.same_stream, &ONE_STREAM, "the batches were copied on the stream that computes");
+  if (expect_at_most(c, "batches copied only after the computation with the previous batch", late, LATE, &NOT_AHEAD))
+    expect_that(c, !order.same_stream, &ONE_STREAM, "the batches were copied on the compute stream");
 }
 
 // The number of waits queued on the stream that computes, or on other streams.
@@ -393,7 +396,7 @@ static void judge_loop(Case *c) {
     return;
   double epochs = got_number(c, "epochs");
   expect_that(c, epochs == 1, epochs < 0 ? &EPOCH_RESET : NULL,
-              "after epoch 3 the loader's next epoch must be 4, and is %g", 3 + epochs);
+              "after epoch 3, the loader's next epoch must be 4, but it is %g", 3 + epochs);
   if (event_trace(c).known)
     judge_order(c);
   Array *twice = sums_of(c, true);
@@ -464,7 +467,8 @@ static void judge_two_epochs(Case *c) {
 EXERCISE = {
     .id = "08_1_loader_and_prefetcher",
     .title = "Data loader and prefetcher",
-    .after_pass = "Prefetching hides transfers: the next batch is copied while the device computes with this one.",
+    .after_pass =
+        "Prefetching hides transfers: the next batch is copied while the device computes with the current one.",
     .kind = "write",
     .chapter = 8,
     .level = LEVEL_MEDIUM,
@@ -472,13 +476,13 @@ EXERCISE = {
     .essential = true,
     .lesson = PREFETCH,
     .stars = {{"the host never waits for the device", {&FEW_WAITS}}},
-    .hints = {"fy_tensor_dataset(images, labels, .transform = ...) is the data set. data/loader.h has the loader's "
-              "options.",
+    .hints = {"Create the data set with fy_tensor_dataset(images, labels, .transform = ...). data/loader.h lists the "
+              "loader's options.",
               "The transform is fy_compose(fy_to_tensor(), fy_normalize(1, fy_floats(0.5), fy_floats(0.5))).",
-              "In fy_for_prefetched_batches(batch, loader, device) { ... } each batch is on the device, and the next "
+              "In fy_for_prefetched_batches(batch, loader, device) { ... }, each batch is on the device, and the next "
               "copy is already queued.",
-              "Create the sums before the loop, and write fy_copy_(fy_select(sums, 0, batch.index), ...) in it: the "
-              "block frees its own tensors."},
+              "Create the tensor of sums before the loop, because the loop's block frees the tensors created in it. In "
+              "the loop, call fy_copy_(fy_select(sums, 0, batch.index), ...)."},
     .streams = true,
     .asked = true, // by the library, before it uses memory again
     .functions = {"training_loader", "epoch_sums"},

@@ -11,34 +11,39 @@
 #define LOOP "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"
 
 static const Mistake SEED = {
-    "seed not used", "With another seed the samples came in the same order. Pass the parameter: .seed = seed.", ORDER};
-static const Mistake WENT_ON = {
-    "weights not restored",
-    "The second epoch continues from the first. Copy the weights before the first epoch, and restore them after it.",
-    RESUME};
-static const Mistake MOMENTUM = {"optimizer state kept",
-                                 "An optimizer with momentum remembers its steps. Make a new one for the second epoch.",
-                                 RESUME};
+    "seed not used",
+    "With a different seed, the samples came in the same order. Pass the parameter to the loader: .seed = seed.",
+    ORDER};
+static const Mistake WENT_ON = {"weights not restored",
+                                "The second epoch continued with the trained weights of the first. Copy the weights "
+                                "before the first epoch, and restore them after it.",
+                                RESUME};
+static const Mistake MOMENTUM = {
+    "optimizer state kept",
+    "An optimizer with momentum keeps state from earlier steps. Create a new optimizer for the second epoch.", RESUME};
 static const Mistake OTHER_ORDER = {"different sample order",
-                                    "The two epochs had different orders. Make a new loader with the same seed: a "
-                                    "loader's next epoch has another order.",
+                                    "The two epochs had different orders. Create a new loader with the same seed, "
+                                    "because the next epoch of the same loader has a different order.",
                                     ORDER};
 static const Mistake IN_SEQUENCE = {"missing shuffle",
-                                    "The samples are in the order of the data set. Set .shuffle = "
-                                    "true.",
-                                    ORDER};
+                                    "The samples come in the order of the data set. Set .shuffle = true.", ORDER};
 static const Mistake NEVER = {"pageable memory in both epochs",
                               "No copy came from pinned memory. Set .pin_memory = true for the second loader.", PINNED};
 static const Mistake PARTLY = {"batch only partly pinned",
                                "Inputs and targets must both come from pinned memory. .pin_memory = true pins both.",
                                PINNED};
-static const Mistake ALWAYS = {"pinned memory in both epochs", "Leave .pin_memory unset for the first loader.", PINNED};
-static const Mistake SWAPPED = {"epochs swapped", "The pageable epoch comes first, then the pinned one.", PINNED};
+static const Mistake ALWAYS = {
+    "pinned memory in both epochs",
+    "The first epoch also copied from pinned memory. Leave .pin_memory unset for the first loader.", PINNED};
+static const Mistake SWAPPED = {
+    "epochs swapped", "The first epoch must copy from pageable memory, and the second from pinned memory.", PINNED};
 static const Mistake BLOCKING = {"blocking copy from pinned memory",
                                  "The host waited for the copies. Set .non_blocking = true.", PINNED};
 static const Mistake FETCHED = {"host synchronization in the loop",
-                                "A loss was copied to the host at each batch. Leave the losses on the device.", LOOP};
-static const Mistake FETCHED_ONCE = {"copy to the host", "Nothing has to leave the device.", LOOP};
+                                "A loss was copied to the host in each batch. Leave the losses on the device.", LOOP};
+static const Mistake FETCHED_ONCE = {
+    "copy to the host", "Your function copied results to the host. Leave the losses and the weights on the device.",
+    LOOP};
 static const Mistake ELSEWHERE = {"result on the wrong device", "Return the losses on `device`.", LOOP};
 static const Mistake GRAPHS = {"losses keep their graphs",
                                "A loss with its graph keeps the tensors of the whole step in memory. Store "
@@ -46,20 +51,20 @@ static const Mistake GRAPHS = {"losses keep their graphs",
                                "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake NOT_CLEARED = {
     "gradients not cleared",
-    "The model came with gradients, and the first step added to them. Call fy_zero_grad before fy_backward.",
+    "The model already had gradients, and the first step added to them. Call fy_zero_grad before fy_backward.",
     "docs/05_model_moves.md#training-steps"};
 static const Mistake LAST = {"last batch dropped", "The last batch may be smaller. Leave .drop_last unset.",
                              "docs/08_data_pipeline.md#datasets-transforms-and-data-loaders"};
-static const Mistake GIVEN_BACK = {"weights restored after the last epoch",
-                                   "The model has its initial weights. Leave it as the second epoch has trained it.",
-                                   PINNED};
+static const Mistake GIVEN_BACK = {
+    "weights restored after the last epoch",
+    "The model has its initial weights again. Do not restore them after the second epoch.", PINNED};
 static const Mistake GENERATOR = {"global random state changed",
                                   "The caller's next random numbers differ, because you seeded or used the process's "
-                                  "generator. A loader with .seed does neither.",
+                                  "random generator. A loader with .seed does neither.",
                                   ORDER};
 static const Mistake KEPT = {"state kept between calls",
-                             "The second call used values of the first. A static variable keeps its value: copy the "
-                             "weights in each call.",
+                             "The second call used values from the first call, because a static variable keeps its "
+                             "value. Copy the weights in each call.",
                              RESUME};
 
 static void ask_on(Case *c, const char *device, bool whole) {
@@ -172,7 +177,7 @@ static bool judge_order(Case *c, const Array *order) {
     moved += order->i64[i] != i;
   return expect_that(c, moved > 0, &IN_SEQUENCE, "the order is 0, 1, 2, ...") &&
          expect_that(c, memcmp(order->i64, order->i64 + n, (size_t)n * sizeof(int64_t)) == 0, &OTHER_ORDER,
-                     "the second epoch has another order than the first");
+                     "the second epoch has a different order than the first");
 }
 
 static double left_in_gradients(const Case *c) {
@@ -237,8 +242,7 @@ static void judge_copies(Case *c) {
   const Mistake *first = pinned[1] == 0 ? &SWAPPED : &ALWAYS;
   if (expect_exactly(c, "copies from pinned memory in the first epoch", pinned[0], 0, first) &&
       expect_exactly(c, "copies from pinned memory in the second epoch", pinned[1], half, pinned[1] ? &PARTLY : &NEVER))
-    expect_at_most(c, "waits of the host in the second epoch", waits, WAITS,
-                   waits >= batches_of(c) - 1 ? &BLOCKING : NULL);
+    expect_at_most(c, "host waits in the second epoch", waits, WAITS, waits >= batches_of(c) - 1 ? &BLOCKING : NULL);
 }
 
 // The second call begins with the model of the first. With the initial weights of the first call, its losses show it.
@@ -283,13 +287,14 @@ static void judge(Case *c) {
               "the losses require grad");
   const Array *without = got(c, "drawn without it"), *after = got(c, "drawn after it");
   expect_that(c, without && after && memcmp(without->data, after->data, sizeof(float) * 4) == 0, &GENERATOR,
-              "the process's generator has other values after the call than without it");
+              "the call changed the next random numbers of the process's generator");
 }
 
 EXERCISE = {
     .id = "08_2_pinned_or_pageable",
     .title = "Pinned or pageable memory",
-    .after_pass = "A fair benchmark changes one thing: same weights, new optimizer, same order, other memory.",
+    .after_pass =
+        "A fair benchmark changes one thing only: the same weights and order, a new optimizer, but different memory.",
     .kind = "write",
     .chapter = 8,
     .level = LEVEL_MEDIUM,
@@ -298,11 +303,11 @@ EXERCISE = {
     .stars = {{"no copy to the host, and losses without graphs", {&FETCHED_ONCE, &GRAPHS}},
               {"the process's random generator is unchanged", {&GENERATOR}}},
     .hints = {"Write a function that trains one epoch with a loader and returns its losses. Call it twice.",
-              "Copy the parameters with fy_clone before the first epoch. Restore them with fy_copy_ in fy_no_grad.",
-              "Make two loaders with the same .seed: a loader's second epoch has another order. Make a new optimizer "
-              "as well.",
-              "Pinned: .pin_memory = true for the loader and .non_blocking = true for fy_to. Copy nothing to the host "
-              "in the loop."},
+              "Copy the parameters with fy_clone before the first epoch. Restore them with fy_copy_ inside fy_no_grad.",
+              "Create two loaders with the same .seed, because a loader's second epoch has a different order. Create a "
+              "new optimizer for each epoch.",
+              "For the pinned epoch, set .pin_memory = true for the loader and .non_blocking = true for fy_to. Copy "
+              "nothing to the host in the loop."},
     .functions = {"compare_loading"},
     .tests = {{.name = "whole batches", .ask = ask_whole, .judge = judge},
               {.name = "a smaller last batch", .ask = ask_smaller, .judge = judge},

@@ -5,36 +5,35 @@
 
 #define EVALUATION "docs/09_training_a_classifier.md#evaluation"
 
-static const Mistake TRAINED = {"missing evaluation mode",
-                                "Dropout dropped elements, or BatchNorm used the batch statistics. Call fy_eval before "
-                                "a prediction.",
-                                EVALUATION};
-static const Mistake BATCH = {"BatchNorm in training mode",
-                              "BatchNorm used the statistics of the batch. Switch only the dropout to training mode: "
-                              "fy_train(net->dropout).",
-                              EVALUATION};
+static const Mistake TRAINED = {
+    "missing evaluation mode",
+    "Dropout dropped elements, or BatchNorm used the batch statistics. Call fy_eval before a prediction.", EVALUATION};
+static const Mistake BATCH = {
+    "BatchNorm in training mode",
+    "BatchNorm used the batch statistics. Switch only the dropout layer to training mode: fy_train(net->dropout).",
+    EVALUATION};
 static const Mistake NO_DROPOUT = {"dropout inactive",
-                                   "All passes were the same. fy_eval reaches all parts, so switch the dropout to "
-                                   "training mode after it.",
+                                   "All forward passes gave the same output. fy_eval(net) also switches the dropout "
+                                   "layer, so call fy_train(net->dropout) after it.",
                                    EVALUATION};
 static const Mistake MODES = {"training mode not restored",
-                              "Restore the mode of the network and of each part: they may differ, and fy_train and "
-                              "fy_eval of the network set all of them.",
+                              "Restore the mode of the network and of each submodule separately. The modes may differ, "
+                              "and fy_train(net) or fy_eval(net) sets all of them.",
                               EVALUATION};
-static const Mistake GRAPH = {"graph recorded",
-                              "A prediction needs no gradients. fy_eval does not switch them off: "
-                              "use fy_no_grad.",
-                              EVALUATION};
+static const Mistake GRAPH = {
+    "graph recorded", "A prediction needs no gradients, but fy_eval does not turn them off. Predict inside fy_no_grad.",
+    EVALUATION};
 static const Mistake ONE_PASS = {"single pass instead of the mean",
-                                 "Each pass drops other elements. Return the mean of all passes.", EVALUATION};
-static const Mistake AT_ONCE = {"all passes in one call",
-                                "You passed several copies of x to the network. Call it once per pass, with x.",
-                                EVALUATION};
+                                 "Each pass drops different elements. Return the mean of all passes.", EVALUATION};
+static const Mistake AT_ONCE = {
+    "all passes in one call",
+    "You passed several copies of x to the network in one call. Call the network `passes` times with x itself.",
+    EVALUATION};
 static const Mistake SUM = {"sum instead of mean", "Divide by the number of passes.", EVALUATION};
 static const Mistake PASSES = {"wrong number of passes", "Call the network `passes` times.", EVALUATION};
 static const Mistake SQUEEZED = {"dimension removed by squeeze",
-                                 "The result is (N, outputs), also if one of them is 1. fy_squeeze removes every "
-                                 "dimension of size 1. Use fy_mean_dim.",
+                                 "The result must have shape (N, outputs), even if N or outputs is 1. fy_squeeze "
+                                 "removes every dimension of size 1. Use fy_mean_dim.",
                                  EVALUATION};
 static const Mistake HOST = {"result on the wrong device", "Return the result on the device of the network.",
                              "docs/03_tensor_moves.md#copying-with-todevice"};
@@ -170,9 +169,9 @@ static void judge(Case *c) {
     return;
   expect_array(c, "running mean after", given(c, "running_mean"), 1e-6);
   expect_array(c, "running var after", given(c, "running_var"), 1e-6);
-  expect_exactly(c, "modes after predict (a bit for net, first, norm, dropout, last)",
+  expect_exactly(c, "modes after predict (one bit each for net, first, norm, dropout, last)",
                  got_count(c, "modes after predict"), modes, &MODES);
-  expect_exactly(c, "modes after mean_with_dropout (a bit for net, first, norm, dropout, last)",
+  expect_exactly(c, "modes after mean_with_dropout (one bit each for net, first, norm, dropout, last)",
                  got_count(c, "modes after"), modes, &MODES);
   expect_that(c, !((got(c, "plain")->flags | got(c, "mean")->flags) & ARRAY_REQUIRES_GRAD), &GRAPH,
               "the result requires grad");
@@ -181,20 +180,20 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "09_1_monte_carlo_dropout",
     .title = "Monte Carlo dropout",
-    .after_pass = "Training mode is a flag of each module: dropout can be active while BatchNorm is in eval mode.",
+    .after_pass =
+        "Each module has its own training flag, so dropout can be active while BatchNorm is in evaluation mode.",
     .kind = "write",
     .chapter = 9,
     .level = LEVEL_MEDIUM,
     .minutes = 25,
     .lesson = EVALUATION,
     .stars = {{"no graph is recorded", {&GRAPH}}},
-    .hints =
-        {"Each module has a flag, module->training. fy_train(module) and fy_eval(module) set it in the module and in "
-         "all of its parts.",
-         "Call fy_eval(net), then fy_train(net->dropout). Run the network `passes` times in fy_no_grad, and divide the "
-         "sum.",
-         "Save the five flags first. Restore the network's flag before those of its parts: fy_set_training_of reaches "
-         "the parts."},
+    .hints = {"Each module has a flag, module->training. fy_train(module) and fy_eval(module) set it in the module and "
+              "in all of its submodules.",
+              "Call fy_eval(net), then fy_train(net->dropout). Run the network `passes` times inside fy_no_grad, and "
+              "divide the sum of the outputs by `passes`.",
+              "Save the five flags first. Restore the network's flag before those of its submodules, because "
+              "fy_set_training_of also sets the submodules' flags."},
     .functions = {"predict", "mean_with_dropout"},
     .tests = {{.name = "one pass", .ask = ask_one, .judge = judge},
               {.name = "a network in training mode", .ask = ask_training, .judge = judge},

@@ -5,51 +5,63 @@
 
 #define RESUMED "docs/09_training_a_classifier.md#checkpoints-and-resuming"
 
-static const Mistake NOTHING = {"missing return value", "save_run returns everything that resume_run needs.", RESUMED};
+static const Mistake NOTHING = {
+    "missing return value", "save_run returned NULL. Return a Saved that contains everything that resume_run needs.",
+    RESUMED};
 static const Mistake REFERENCES = {
     "state saved by reference",
-    "A state_dict shares its storage with the run, so training changes it. Save copies: fy_clone.", RESUMED};
-static const Mistake NO_WEIGHTS = {"weights not restored", "Save fy_state_dict of the model, and load it.", RESUMED};
-static const Mistake NO_BUFFERS = {"buffers not restored",
-                                   "BatchNorm's running statistics are buffers, not parameters. fy_state_dict has "
-                                   "both.",
-                                   "docs/05_model_moves.md#parameters-and-buffers"};
-static const Mistake NO_MOMENTS = {"optimizer state not restored",
-                                   "With momentum a step depends on earlier steps. Save fy_optimizer_state_dict.",
-                                   RESUMED};
-static const Mistake NO_RATE = {"learning rate not restored",
-                                "The scheduler has changed the rate. It is a part of the optimizer's state.", RESUMED};
+    "A state_dict shares its storage with the run, so training changes it. Save copies of the tensors with fy_clone.",
+    RESUMED};
+static const Mistake NO_WEIGHTS = {"weights not restored",
+                                   "Save the fy_state_dict of the model, and load it in resume_run.", RESUMED};
+static const Mistake NO_BUFFERS = {
+    "buffers not restored", "BatchNorm's running statistics are buffers, not parameters. fy_state_dict includes both.",
+    "docs/05_model_moves.md#parameters-and-buffers"};
+static const Mistake NO_MOMENTS = {
+    "optimizer state not restored",
+    "With momentum, a step depends on earlier steps. Save and restore fy_optimizer_state_dict.", RESUMED};
+static const Mistake NO_RATE = {
+    "learning rate not restored",
+    "The scheduler has changed the learning rate, which is part of the optimizer's state. Save and restore that state.",
+    RESUMED};
 static const Mistake NO_SCHEDULE = {
     "scheduler state not restored",
-    "The next change of the rate depends on the scheduler's step count. Save fy_scheduler_state.", RESUMED};
+    "The next change of the learning rate depends on the scheduler's step count. Save and restore fy_scheduler_state.",
+    RESUMED};
 static const Mistake NO_INITIAL = {"base learning rate not restored",
-                                   "The scheduler computes the rate from the saved run's initial rate. It is a part of "
-                                   "fy_scheduler_state.",
+                                   "The scheduler computes the learning rate from the initial rate of the saved run, "
+                                   "which is part of fy_scheduler_state. Restore it.",
                                    RESUMED};
-static const Mistake NO_GRADIENTS = {"gradients changed by saving",
-                                     "The run still needs its gradients. Leave them as they are.", RESUMED};
-static const Mistake NO_RANDOM = {"random generator not restored",
-                                  "Dropout uses the process's random generator. Save its state: fy_get_rng_state.",
-                                  RESUMED};
-static const Mistake NO_EPOCH = {"epoch not restored",
-                                 "The order of the samples and the end of the training depend on the epoch.", RESUMED};
+static const Mistake NO_GRADIENTS = {
+    "gradients changed by saving", "save_run changed the gradients, which the run still needs. Leave them as they are.",
+    RESUMED};
+static const Mistake NO_RANDOM = {
+    "random generator not restored",
+    "Dropout uses the process's random generator. Save its state with fy_get_rng_state, and restore it.", RESUMED};
+static const Mistake NO_EPOCH = {
+    "epoch not restored",
+    "The order of the samples and the end of the training depend on the epoch. Save and restore it.", RESUMED};
 static const Mistake OTHER_EPOCH = {"wrong epoch restored",
                                     "`epoch` is the number of finished epochs. Restore it as it was saved.", RESUMED};
 static const Mistake NO_BEST = {"best loss not restored", "Restore `best` as it was saved.", RESUMED};
 static const Mistake LESSER_BEST = {
     "best loss of the new run kept",
-    "The new run's `best` means nothing. Restore the saved value, even if it is larger.", RESUMED};
+    "The `best` of the new run is not valid. Replace it with the saved value, even if the saved value is larger.",
+    RESUMED};
 static const Mistake EPOCHS_COUNTED = {
     "epochs used as scheduler steps",
-    "A scheduler counts its own steps, which may be batches. fy_scheduler_state has their number.", RESUMED};
+    "A scheduler counts its own steps, which may be batches. Restore its step count from fy_scheduler_state.", RESUMED};
 static const Mistake ONE_SAVED = {
     "buffer shared between calls",
-    "A later call of save_run overwrote an earlier result. Allocate a Saved in each call.", RESUMED};
-static const Mistake NO_SEED = {"generator seed not restored",
-                                "You restored the generator's offset, but not its seed. Its state has both.", RESUMED};
-static const Mistake ROUNDED = {"loss of precision", "`best` is a double. A float has fewer digits.", RESUMED};
+    "A later call of save_run overwrote an earlier result. Allocate a new Saved in each call.", RESUMED};
+static const Mistake NO_SEED = {
+    "generator seed not restored",
+    "You restored the generator's offset, but not its seed. Save and restore the whole FyRngState.", RESUMED};
+static const Mistake ROUNDED = {"loss of precision",
+                                "`best` is a double, but you stored it as a float, which has fewer digits.", RESUMED};
 static const Mistake DISTURBED = {"run changed by saving",
-                                  "save_run must not change the run: no value, and no random number drawn.", RESUMED};
+                                  "save_run must not change any value of the run, and must not draw random numbers.",
+                                  RESUMED};
 
 static void ask_on(Case *c, const char *device, int64_t after, bool adam) {
   int64_t rows = 4 * draw_int(c, 3, 4) + 3, features = draw_int(c, 3, 6);
@@ -108,27 +120,27 @@ static void judge(Case *c) {
       expect_same(c, "schedule", schedule) && expect_same(c, "initial rate of the schedule", &NO_INITIAL) &&
       expect_same(c, "random", random) &&
       expect_that(c, had == epoch, had == 0 ? &NO_EPOCH : &OTHER_EPOCH, "epoch: expected %g, got %g", epoch, had) &&
-      expect_same(c, "best", best) && expect_that(c, got(c, "straight") != NULL, NULL, "the run did not end"))
+      expect_same(c, "best", best) && expect_that(c, got(c, "straight") != NULL, NULL, "the run did not finish"))
     expect_array(c, "resumed", got(c, "straight"), 0);
 }
 
 EXERCISE = {
     .id = "09_2_save_and_resume",
     .title = "Save and resume training",
-    .after_pass = "A checkpoint needs weights, buffers, optimizer, scheduler, random generator and epoch.",
+    .after_pass = "A complete checkpoint contains weights, buffers, optimizer, scheduler, random generator and epoch.",
     .kind = "write",
     .chapter = 9,
     .level = LEVEL_MEDIUM,
     .minutes = 40,
     .essential = true,
     .lesson = RESUMED,
-    .hints =
-        {"For each member of Run, ask what the next epoch would do without it. Which state does training use that is "
-         "in no member?",
-         "fy_state_dict and fy_optimizer_state_dict list tensors that training goes on changing. Save clones of them.",
-         "The pairs are: fy_state_dict and fy_load_state_dict, fy_optimizer_state_dict and "
-         "fy_optimizer_load_state_dict, fy_scheduler_state and fy_scheduler_load_state, fy_get_rng_state and "
-         "fy_set_rng_state."},
+    .hints = {"For each member of Run, ask what the next epoch would do without it. Which state that training uses is "
+              "not stored in any member?",
+              "fy_state_dict and fy_optimizer_state_dict list tensors that training continues to change. Save clones "
+              "of them.",
+              "These pairs of functions save and restore state: fy_state_dict and fy_load_state_dict, "
+              "fy_optimizer_state_dict and fy_optimizer_load_state_dict, fy_scheduler_state and "
+              "fy_scheduler_load_state, fy_get_rng_state and fy_set_rng_state."},
     .functions = {"save_run", "resume_run"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

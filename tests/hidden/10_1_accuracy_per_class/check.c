@@ -7,9 +7,9 @@
 
 #define EVALUATION "docs/09_training_a_classifier.md#evaluation"
 
-static const Mistake OVERALL = {
-    "overall accuracy for every class",
-    "Each class needs two counts of its own: its samples, and the correct predictions among them.", CLASSES};
+static const Mistake OVERALL = {"overall accuracy for every class",
+                                "Keep two counts for each class: its samples, and the correct predictions among them.",
+                                CLASSES};
 static const Mistake OF_ALL = {"divided by the number of all samples",
                                "Divide by the number of samples of the class, not by the number of all samples.",
                                CLASSES};
@@ -18,50 +18,50 @@ static const Mistake BY_GUESS = {"precision instead of recall",
                                  "label, not by their prediction.",
                                  CLASSES};
 static const Mistake OF_BATCHES = {"mean of batch accuracies",
-                                   "Batches have different numbers of samples of a class. Add up both counts over all "
-                                   "batches, and divide once at the end.",
+                                   "The number of samples of a class differs between batches. Add up both counts over "
+                                   "all batches, and divide once at the end.",
                                    CLASSES};
-static const Mistake LAST_BATCH = {"last batch dropped", "The last batch is smaller. Count its samples too.", CLASSES};
-static const Mistake NOT_A_NUMBER = {"0 for an empty class",
-                                     "A class without samples has no accuracy. Leave the division 0 / 0: it gives NaN.",
-                                     CLASSES};
+static const Mistake LAST_BATCH = {"last batch dropped",
+                                   "The last batch is smaller, but you must count its samples as well.", CLASSES};
+static const Mistake NOT_A_NUMBER = {
+    "0 for an empty class",
+    "A class without samples has no accuracy. Do not avoid the division 0 / 0, which gives NaN.", CLASSES};
 static const Mistake COUNTS = {"counts not divided", "Divide the correct predictions by the number of samples.",
                                CLASSES};
 static const Mistake TRAINING = {"forward pass in training mode",
-                                 "Call fy_eval(model) before the loop. It switches the submodules as well.",
-                                 EVALUATION};
+                                 "Call fy_eval(model) before the loop. It also switches the submodules.", EVALUATION};
 static const Mistake MODE = {"model mode not restored",
-                             "Remember model->training, and restore it with fy_set_training_of(model, was_training). "
-                             "That switches the submodules as well.",
+                             "Save model->training before you change it. Restore it with fy_set_training_of(model, "
+                             "was_training), which also sets the submodules.",
                              EVALUATION};
-static const Mistake SQUEEZED = {
-    "scores squeezed with one class",
-    "With one class the scores have shape (N, 1), and fy_squeeze makes (N) of them. Take the argmax of dimension 1.",
+static const Mistake SQUEEZED = {"scores squeezed with one class",
+                                 "With one class, the scores have shape (N, 1), and fy_squeeze removes the class "
+                                 "dimension. Take the argmax over dimension 1 instead.",
+                                 CLASSES};
+static const Mistake ONE_SQUEEZED = {
+    "batch of one sample squeezed",
+    "For a batch of one sample, fy_squeeze also removes the batch dimension. Squeeze one specific dimension, or none.",
     CLASSES};
-static const Mistake ONE_SQUEEZED = {"batch of one sample squeezed",
-                                     "For a batch of one sample, fy_squeeze removes the batch dimension as well. "
-                                     "Squeeze one named dimension, or none.",
-                                     CLASSES};
 static const Mistake SQUASHED = {"argmax of saturated probabilities",
                                  "After a sigmoid or softmax, different scores can round to the same float. Take the "
                                  "argmax of the scores themselves.",
                                  CLASSES};
 static const Mistake KEPT = {"counts of an earlier call",
-                             "A static variable keeps its counts from call to call. Start with zeros in each call.",
+                             "A static variable keeps its counts between calls. Start with zeros in each call.",
                              CLASSES};
 static const Mistake CLASSES_KEPT = {
     "static state of an earlier call",
-    "A second call with more classes failed. Do not keep tensors in static variables: make them in each call.",
+    "A second call with more classes failed. Do not keep tensors in static variables. Create them in each call.",
     CLASSES};
 static const Mistake READS = {"device-to-host copy in the loop",
-                              "fy_item, fy_cpu and the like make the host wait for the device in every batch. Count on "
-                              "the device.",
+                              "fy_item, fy_cpu and similar functions make the host wait for the device in every batch. "
+                              "Accumulate the counts on the device.",
                               "docs/08_data_pipeline.md#prefetching-batches"};
 static const Mistake ON_CPU = {"result on the wrong device", "Return the result on `device`, where it is computed.",
                                "docs/03_tensor_moves.md#copying-with-todevice"};
 // They cost a star.
-static const Mistake GRAPH = {"autograd graph recorded", "Put fy_no_grad around the loop: nothing is learned here.",
-                              EVALUATION};
+static const Mistake GRAPH = {"autograd graph recorded",
+                              "The evaluation needs no graph. Put fy_no_grad around the loop.", EVALUATION};
 static const Mistake WAITS = {"blocking copies to the device",
                               "The host waited for each batch's copy. Use fy_for_prefetched_batches, or fy_to with "
                               ".non_blocking = true.",
@@ -291,7 +291,7 @@ static void judge(Case *c) {
     return;
   expect_exactly(c, "forward passes in training mode", got_count(c, "passes in training mode"), 0, &TRAINING);
   expect_that(c, got_number(c, "modes left") == 1, &MODE,
-              "the model came in %s mode; afterwards it, or its submodule, was in the other mode",
+              "before the call, the model was in %s mode; afterwards, it or its submodule was in the other mode",
               given_number(c, "training") == 1 ? "training" : "evaluation");
   // What is read after the loop is fine.
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, batches - 1, &READS);
@@ -313,12 +313,11 @@ EXERCISE = {
     .lesson = CLASSES,
     .stars = {{"no host wait for the copies to the device", {&WAITS}},
               {"no autograd graph, two copies to the device per batch", {&GRAPH, &COPIES}}},
-    .hints =
-        {"Keep two counts per class on the device: its samples, and the correct predictions among them.",
-         "fy_eq of the labels as a column (N, 1) and the class numbers (classes) is a one-hot table of shape (N, "
-         "classes). Its sum over dimension 0 counts the labels.",
-         "fy_mul(one_hot, fy_unsqueeze(fy_eq(guess, labels), 1)) is the table of the correct predictions. Sum it in "
-         "the same way, and divide after the loop."},
+    .hints = {"Keep two counts per class on the device: its samples, and the correct predictions among them.",
+              "Compare the labels as a column (N, 1) with the class numbers (classes): fy_eq returns a one-hot table "
+              "of shape (N, classes). Its sum over dimension 0 counts the labels.",
+              "fy_mul(one_hot, fy_unsqueeze(fy_eq(guess, labels), 1)) marks the correct predictions. Sum it in the "
+              "same way, and divide after the loop."},
     .functions = {"accuracy_per_class"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

@@ -3,14 +3,13 @@
 #include "exercise.h"
 #include <string.h>
 
-static const Mistake LOSS_GRAPHS = {
-    "losses attached to the autograd graph",
-    "The returned losses require a gradient, so they keep the graph of every step alive. "
-    "Store fy_detach(loss), or copy in fy_no_grad.",
-    "docs/11_memory.md#memory-leaks-summing-losses"};
+static const Mistake LOSS_GRAPHS = {"losses attached to the autograd graph",
+                                    "The returned losses require a gradient, so they keep the graph of every step "
+                                    "alive. Store fy_detach(loss), or copy inside fy_no_grad.",
+                                    "docs/11_memory.md#memory-leaks-summing-losses"};
 static const Mistake STAYS = {"tensors of every step kept alive",
-                              "Each step keeps tensors that are still in use. Put fy_scope around the step, "
-                              "and look for what holds a reference past its end.",
+                              "Tensors of every step are still alive after it. Put fy_scope around the step, and find "
+                              "out what still refers to its tensors afterwards.",
                               "docs/11_memory.md#tensor-lifetime"};
 static const Mistake CUT_OFF = {"no autograd graph",
                                 "The loss does not depend on the parameters. Run the forward pass with gradients "
@@ -24,8 +23,7 @@ static const Mistake NOT_TRAINED = {"parameters not updated",
                                     "The parameters are the same after training. Update them after each backward.",
                                     "docs/05_model_moves.md#training-steps"};
 static const Mistake ONE_GRAPH = {"one update for all batches",
-                                  "Update the parameters after each batch: the next batch is computed with the new "
-                                  "ones.",
+                                  "Update the parameters after each batch. The next batch must use the new values.",
                                   "docs/05_model_moves.md#training-steps"};
 static const Mistake NOT_NOTED = {"losses not stored",
                                   "The returned losses are all zero. Copy each loss into its element of the result.",
@@ -34,13 +32,12 @@ static const Mistake LATE = {"loss computed after the update",
                              "Store the loss that you called backward on. Do not run the batch through the model "
                              "again.",
                              "docs/05_model_moves.md#training-steps"};
-static const Mistake OVERWRITTEN = {
-    "result shared between calls",
-    "A later call changed the losses that an earlier call had returned. Make a new tensor "
-    "in each call, and none that is static.",
-    "docs/11_memory.md#tensor-lifetime"};
+static const Mistake OVERWRITTEN = {"result shared between calls",
+                                    "A later call changed the losses that an earlier call had returned. Create a new "
+                                    "tensor in each call, not a static one.",
+                                    "docs/11_memory.md#tensor-lifetime"};
 static const Mistake ON_HOST = {"result on the wrong device",
-                                "Make the losses on the device of x: fy_zeros(..., .device = fy_device_of(x)).",
+                                "Create the losses on the device of x: fy_zeros(..., .device = fy_device_of(x)).",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake NOTHING = {"no result returned", "Return the losses.",
                                 "docs/11_memory.md#memory-leaks-summing-losses"};
@@ -178,7 +175,7 @@ static void judge(Case *c) {
                    "forward passes: expected one per batch"))
     return;
   for (int64_t i = 2; i < bytes->count; i++)
-    if (!expect_at_most(c, "bytes in use at the start of a forward pass, more than at the second one",
+    if (!expect_at_most(c, "additional bytes in use at the start of a forward pass, compared with the second pass",
                         (int64_t)((uint64_t)bytes->i64[i] - (uint64_t)bytes->i64[1]), 1024 * (i - 1),
                         attached ? &LOSS_GRAPHS : &STAYS))
       return;
@@ -188,7 +185,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "11_1_growing_memory",
     .title = "Find the bug: memory that grows",
-    .after_pass = "A tensor keeps its autograd graph alive: store the detached loss, and end each step's scope.",
+    .after_pass = "A tensor keeps its autograd graph alive, so store the detached loss. A scope around each step frees "
+                  "the other tensors.",
     .kind = "find the bug",
     .chapter = 11,
     .level = LEVEL_EASY,
@@ -199,10 +197,10 @@ EXERCISE = {
     .hints =
         {"Print fy_memory_allocated(fy_device_of(x)) in each iteration. By how much does it grow, and how large is "
          "the model's output?",
-         "Ask of each tensor of a step: what frees it? An fy_scope { ... } around the step frees what is made in "
-         "it, unless another tensor still refers to it.",
-         "Print fy_requires_grad(losses) after the loop. Which operation of the loop attached a graph to it?",
-         "Put fy_scope around the step, drop .retain_graph, and copy fy_detach(loss) instead of loss."},
+         "For each tensor of a step, ask what frees it. An fy_scope { ... } around the step frees the tensors created "
+         "in it, unless another tensor still refers to them.",
+         "Print fy_requires_grad(losses) after the loop. Which operation in the loop attached a graph to it?",
+         "Put fy_scope around the step, remove .retain_graph, and copy fy_detach(loss) instead of loss."},
     .functions = {"train"},
     .tests = {{.name = "on a GPU", .ask = ask_gpu, .judge = judge},
               {.name = "on the CPU", .ask = ask_cpu, .judge = judge},

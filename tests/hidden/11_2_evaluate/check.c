@@ -13,73 +13,67 @@ static const Mistake RECORDED = {"autograd graph recorded",
                                  LESSON};
 static const Mistake TRAINING_MODE = {
     "forward pass in training mode",
-    "In training mode dropout is active, and BatchNorm uses and updates batch statistics. "
-    "Call fy_eval(model) first.",
+    "In training mode, dropout is active, and BatchNorm uses and updates batch statistics. Call fy_eval(model) first.",
     EVALUATION};
-static const Mistake LEFT_IN_EVAL = {"model left in evaluation mode",
-                                     "The model came in training mode. Restore it with fy_set_training_of(model, "
-                                     "was_training).",
-                                     EVALUATION};
+static const Mistake LEFT_IN_EVAL = {
+    "model left in evaluation mode",
+    "The model was in training mode before the call. Restore the mode with fy_set_training_of(model, was_training).",
+    EVALUATION};
 static const Mistake SWITCHED_TO_TRAINING = {
     "model switched to training mode",
-    "The model came in evaluation mode. Restore the mode that it came in, not always "
-    "training mode.",
+    "The model was in evaluation mode before the call. Restore that mode, and do not always set training mode.",
     EVALUATION};
-static const Mistake RECORDING_LEFT_OFF = {
-    "gradients left disabled",
-    "After your call autograd is off for the caller. fy_no_grad { ... } restores it at "
-    "its end.",
-    LESSON};
-static const Mistake RECORDING_SWITCHED_ON = {
-    "gradients switched on",
-    "The caller had autograd off. Restore what it was, or use fy_no_grad { ... }, which "
-    "does so.",
-    LESSON};
-static const Mistake MEAN_OF_MEANS = {
-    "mean of batch means",
-    "The last batch is smaller, but you gave it the same weight. Multiply the mean of "
-    "each batch by its number of samples, and divide by N.",
-    "docs/11_memory.md#four-ways-to-use-less-memory"};
+static const Mistake RECORDING_LEFT_OFF = {"gradients left disabled",
+                                           "After your call, autograd is disabled for the caller. Use fy_no_grad { ... "
+                                           "}, which restores the setting at its end.",
+                                           LESSON};
+static const Mistake RECORDING_SWITCHED_ON = {"gradients switched on",
+                                              "The caller had disabled autograd, and your function enabled it. Restore "
+                                              "the caller's setting, or use fy_no_grad { ... }, which does so.",
+                                              LESSON};
+static const Mistake MEAN_OF_MEANS = {"mean of batch means",
+                                      "The last batch is smaller, but you gave it the same weight. Multiply the mean "
+                                      "of each batch by its number of samples, and divide the sum by N.",
+                                      "docs/11_memory.md#four-ways-to-use-less-memory"};
 static const Mistake LAST_LEFT_OUT = {"last batch dropped",
-                                      "N is no multiple of the batch size. The last, smaller batch counts too.",
+                                      "N is not a multiple of the batch size. Include the last, smaller batch.",
                                       "docs/07_pitfalls.md#batches-instead-of-single-samples"};
-static const Mistake WHOLE = {"batch size exceeded",
-                              "More than `batch` samples went through the model in one forward pass. Split x.",
-                              "docs/07_pitfalls.md#out-of-memory-and-gradient-accumulation"};
+static const Mistake WHOLE = {
+    "batch size exceeded",
+    "More than `batch` samples went through the model in one forward pass. Split x into batches.",
+    "docs/07_pitfalls.md#out-of-memory-and-gradient-accumulation"};
 static const Mistake STAYS = {"tensors of every batch kept alive",
-                              "No graph is recorded, but each batch keeps tensors that are still in use. "
-                              "Put fy_scope { ... } around each batch.",
+                              "No graph is recorded, but tensors of every batch are still alive after it. Put fy_scope "
+                              "{ ... } around each batch.",
                               "docs/11_memory.md#tensor-lifetime"};
 static const Mistake FROZEN = {"requires_grad left off",
-                               "Parameters that required a gradient do not any more, so training cannot go on. "
-                               "Restore it, or use fy_no_grad.",
+                               "Some parameters required a gradient before the call and no longer do, so training "
+                               "cannot continue. Restore requires_grad, or use fy_no_grad instead.",
                                LESSON};
 static const Mistake COUNTED = {"count instead of a share", "Divide the number of correct samples by N.", EVALUATION};
 static const Mistake PERCENT = {"percent instead of a share", "Return the share as a number from 0 to 1.", EVALUATION};
-static const Mistake WHOLE_NUMBERS = {
-    "share rounded to 0",
-    "The share is 0, but some samples are right. If you divide two int64_t, convert one "
-    "of them to double first.",
+static const Mistake WHOLE_NUMBERS = {"share rounded to 0",
+                                      "The share is 0, but some samples are correct. Before you divide two int64_t "
+                                      "values, convert one of them to double.",
+                                      EVALUATION};
+static const Mistake UNDERFLOW = {"log of a softmax that underflows",
+                                  "If the outputs are far apart, softmax underflows to 0, and the logarithm of 0 is "
+                                  "not finite. Call fy_cross_entropy on the outputs themselves.",
+                                  "docs/09_training_a_classifier.md#evaluation"};
+static const Mistake DRAWN = {
+    "global random generator used",
+    "Your function drew from the global random generator, which changes dropout and shuffling in later training. A "
+    "loader draws its seed from that generator unless you set .seed.",
     EVALUATION};
-static const Mistake UNDERFLOW = {
-    "log of a softmax that underflows",
-    "The softmax of outputs far apart is exactly 0, and its logarithm is not finite. Call "
-    "fy_cross_entropy on the outputs themselves.",
-    "docs/09_training_a_classifier.md#evaluation"};
-static const Mistake DRAWN = {"global random generator used",
-                              "Your function drew from the global random generator, which changes dropout and "
-                              "shuffling of the training. A loader draws a seed from it unless you give it a "
-                              "generator.",
-                              EVALUATION};
 static const Mistake SUMMED = {"sum instead of the mean", "*loss is the sum over all samples. Divide it by N.",
                                EVALUATION};
 static const Mistake TOO_LONG = {"last batch out of range",
-                                 "The last batch ends at N: take the smaller of batch and N - i samples.",
+                                 "The last batch ends at N. It has the smaller of batch and N - i samples.",
                                  "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake NO_LOSS = {"loss not returned", "Store the mean loss in *loss.", EVALUATION};
 static const Mistake THAWED = {"frozen parameter unfrozen",
-                               "A parameter that required no gradient requires one now. Restore each parameter as it "
-                               "was, or use fy_no_grad.",
+                               "A parameter that required no gradient before the call requires one now. Restore each "
+                               "parameter's setting, or use fy_no_grad instead.",
                                EVALUATION};
 static const Mistake CHANGED = {
     "model modified", "Parameters, buffers or gradients changed. Evaluation must not change them.", EVALUATION};
@@ -257,7 +251,7 @@ static bool same_gradient(const Case *c) {
 static bool judge_afterwards(Case *c) {
   bool training = given_number(c, "training") == 1, recording = given_number(c, "recording") == 1;
   bool frozen = given_number(c, "frozen") == 1;
-  return expect_exactly(c, "parts of the model (of 3) in training mode afterwards", got_count(c, "training afterwards"),
+  return expect_exactly(c, "modules (of 3) in training mode afterwards", got_count(c, "training afterwards"),
                         training ? 3 : 0, training ? &LEFT_IN_EVAL : &SWITCHED_TO_TRAINING) &&
          expect_exactly(c, "fy_is_grad_enabled() afterwards", got_count(c, "recording afterwards"), recording,
                         recording ? &RECORDING_LEFT_OFF : &RECORDING_SWITCHED_ON) &&
@@ -277,7 +271,7 @@ static void judge_memory(Case *c) {
   // The outputs may be kept, in blocks of 512 bytes, and a number or two with them.
   const int64_t rows = (int64_t)given_number(c, "batch"), outputs = 4 * rows * given(c, "w2")->shape.size[0];
   for (int64_t i = 2; i < bytes->count; i++)
-    if (!expect_at_most(c, "bytes in use at the start of a forward pass, more than at the second one",
+    if (!expect_at_most(c, "additional bytes in use at the start of a forward pass, compared with the second pass",
                         bytes->i64[i] - bytes->i64[1], (outputs + 1536) * (i - 1), &STAYS))
       return;
 }
@@ -310,13 +304,12 @@ EXERCISE = {
     .minutes = 20,
     .lesson = "docs/11_memory.md#memory-held-by-the-autograd-graph",
     .stars = {{"the global random generator is not used", {&DRAWN}}},
-    .hints =
-        {"fy_eval(model) before the loop. Store model->training first, and restore it at the end with "
-         "fy_set_training_of.",
-         "fy_no_grad { ... } around the loop records no graph, and restores autograd at its end. fy_scope { ... } "
-         "around each batch frees its tensors.",
-         "fy_cross_entropy is a mean over the n samples of the batch: add fy_item(loss) * n, and divide by N at the "
-         "end. fy_eq(fy_argmax_dim(output, 1, false), labels) marks the correct samples."},
+    .hints = {"Save model->training, and call fy_eval(model) before the loop. At the end, restore the mode with "
+              "fy_set_training_of.",
+              "Put fy_no_grad { ... } around the loop. It records no graph, and restores the autograd setting at its "
+              "end. Put fy_scope { ... } around each batch to free its tensors.",
+              "fy_cross_entropy returns the mean over the n samples of the batch. Add fy_item(loss) * n, and divide by "
+              "N at the end. fy_eq(fy_argmax_dim(output, 1, false), labels) marks the correct samples."},
     .functions = {"evaluate"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

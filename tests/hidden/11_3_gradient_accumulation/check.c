@@ -5,61 +5,56 @@
 
 #define LESSON "docs/11_memory.md#four-ways-to-use-less-memory"
 
-static const Mistake EQUAL_SHARES = {
-    "mean of micro-batch means",
-    "The last micro-batch is smaller, but you gave it the same weight. Multiply each loss "
-    "by n / N, its share of the rows.",
-    LESSON};
+static const Mistake EQUAL_SHARES = {"mean of micro-batch means",
+                                     "The last micro-batch is smaller, but you gave it the same weight. Multiply each "
+                                     "loss by n / N, its share of the rows.",
+                                     LESSON};
 static const Mistake NOT_SCALED = {"loss not scaled per micro-batch",
-                                   "Each loss is a mean over its micro-batch, and you added them as they are. Multiply "
-                                   "each one by n / N before backward.",
+                                   "Each loss is a mean over its micro-batch, but you added the losses unscaled. "
+                                   "Multiply each loss by n / N before backward.",
                                    LESSON};
 static const Mistake LAST_LEFT_OUT = {"last micro-batch dropped",
-                                      "N is no multiple of rows. The last, smaller micro-batch counts too.", LESSON};
+                                      "N is not a multiple of rows. Include the last, smaller micro-batch.", LESSON};
 static const Mistake TOO_LONG = {"last micro-batch out of range",
-                                 "The last micro-batch ends at N: take the smaller of rows and N - i.", LESSON};
+                                 "The last micro-batch ends at N. It has the smaller of rows and N - i rows.", LESSON};
 static const Mistake CLEARED_BETWEEN = {
     "gradients cleared between micro-batches",
-    ".grad has the gradient of the last micro-batch only. Do not clear it in the loop: "
-    "backward adds to it.",
+    ".grad has the gradient of the last micro-batch only. Do not clear it in the loop, because backward adds to it.",
     LESSON};
 static const Mistake CLEARED_BEFORE = {
     "earlier gradients discarded",
-    "A parameter had a gradient before the call. Add to it, as backward does, and clear "
-    "nothing.",
-    LESSON};
-static const Mistake WHOLE = {"micro-batch too large",
-                              "More than `rows` rows went through the model in one forward pass. Split x.", LESSON};
+    "A parameter had a gradient before the call. Add to it, as backward does, and do not clear it.", LESSON};
+static const Mistake WHOLE = {
+    "micro-batch too large",
+    "More than `rows` rows went through the model in one forward pass. Split x into micro-batches.", LESSON};
 static const Mistake SMALLER = {"micro-batches too small",
-                                "You used more forward passes than necessary. Each one launches all kernels again: "
-                                "use `rows` rows per micro-batch.",
+                                "You used more forward passes than necessary, and each one launches all kernels again. "
+                                "Use `rows` rows per micro-batch.",
                                 LESSON};
 static const Mistake TWICE = {"second forward pass for the loss",
                               "Each sample went through the model twice. Add up the loss while you accumulate the "
                               "gradients.",
                               LESSON};
-static const Mistake LAST_LOSS = {"loss of the last micro-batch returned",
-                                  "Return the loss of the whole batch: add up the losses of all micro-batches, each "
-                                  "multiplied by n / N.",
-                                  LESSON};
+static const Mistake LAST_LOSS = {
+    "loss of the last micro-batch returned",
+    "Return the loss of the whole batch. Add up the losses of all micro-batches, each multiplied by n / N.", LESSON};
 static const Mistake MEAN_OF_LOSSES = {"returned loss not weighted",
-                                       "The gradients are right, the returned loss is not. Multiply the loss of each "
-                                       "micro-batch by n / N before you add it up.",
+                                       "The gradients are correct, but the returned loss is not. Multiply the loss of "
+                                       "each micro-batch by n / N before you add it up.",
                                        LESSON};
 static const Mistake WITH_GRAPH = {"returned loss attached to the autograd graph",
                                    "The returned loss requires a gradient, so it keeps graphs alive. Add up "
-                                   "fy_detach(loss), or add in fy_no_grad.",
+                                   "fy_detach(loss), or add inside fy_no_grad.",
                                    "docs/11_memory.md#memory-leaks-summing-losses"};
 static const Mistake STAYS = {"graphs of earlier micro-batches kept alive",
                               "The memory in use grows with every micro-batch. Call fy_backward for each one, and "
                               "put fy_scope { ... } around it.",
                               "docs/11_memory.md#memory-held-by-the-autograd-graph"};
-static const Mistake STEPPED = {"parameters updated",
-                                "Compute the gradients only. The optimizer step is the task of the caller.", LESSON};
-static const Mistake NO_GRADIENTS = {"backward not called",
-                                     "The loss is returned, but no gradient was added. Call fy_backward for each "
-                                     "micro-batch.",
-                                     "docs/11_memory.md#memory-held-by-the-autograd-graph"};
+static const Mistake STEPPED = {"parameters updated", "Only compute the gradients. The caller runs the optimizer step.",
+                                LESSON};
+static const Mistake NO_GRADIENTS = {
+    "backward not called", "You returned the loss, but added no gradient. Call fy_backward for each micro-batch.",
+    "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the loss on the device of x.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 static const Mistake IN_AN_INT = {
@@ -256,7 +251,7 @@ static void judge_memory(Case *c) {
   if (!expect_that(c, bytes && bytes->dtype == FY_INT64, NULL, "the model was not called"))
     return;
   for (int64_t i = 2; i < bytes->count; i++)
-    if (!expect_at_most(c, "bytes in use at the start of a forward pass, more than at the second one",
+    if (!expect_at_most(c, "additional bytes in use at the start of a forward pass, compared with the second pass",
                         bytes->i64[i] - bytes->i64[1], 1024 * (i - 1), &STAYS))
       return;
 }
@@ -293,12 +288,12 @@ EXERCISE = {
     .essential = true,
     .lesson = "docs/11_memory.md#four-ways-to-use-less-memory",
     .stars = {{"at most N / rows + 1 forward passes", {&SMALLER, &TWICE}}},
-    .hints =
-        {"fy_narrow(x, 0, i, n) are n rows from row i on. n is `rows`, or what remains of the batch.",
-         "fy_backward adds to .grad. The mean over the batch is the sum over the micro-batches of their mean times "
-         "n / N.",
-         "For each micro-batch: one fy_scope, the loss times n / N, one fy_backward, and fy_add_(total, "
-         "fy_detach(loss))."},
+    .hints = {"fy_narrow(x, 0, i, n) returns n rows, starting at row i. n is `rows`, or the number of remaining rows "
+              "if that is smaller.",
+              "fy_backward adds to .grad. The mean over the batch is the sum of the micro-batch means, each multiplied "
+              "by n / N.",
+              "Each micro-batch needs one fy_scope, the loss times n / N, one fy_backward, and fy_add_(total, "
+              "fy_detach(loss))."},
     .functions = {"accumulate"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

@@ -10,44 +10,40 @@
 #define REGION "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"
 
 static const Mistake NOTHING = {"no result returned", "Return the loss.", LOOP};
-static const Mistake NO_AUTOCAST = {
-    "no autocast in float16",
-    "A forward pass ran without autocast in float16. Name the type: .dtype = FY_FLOAT16. "
-    "On the CPU the default is bfloat16.",
-    REGION};
+static const Mistake NO_AUTOCAST = {"no autocast in float16",
+                                    "A forward pass ran without autocast in float16. Set .dtype = FY_FLOAT16, because "
+                                    "the default on the CPU is bfloat16.",
+                                    REGION};
 static const Mistake BACKWARD_INSIDE = {
     "backward inside the autocast region",
-    "Call fy_backward after the region. Each backward operation runs in the type of its "
-    "forward operation anyway.",
+    "Call fy_backward after the region. Each backward operation runs in the data type of its forward operation anyway.",
     REGION};
 static const Mistake NOT_SCALED = {"loss not scaled",
                                    "Call backward on fy_scaler_scale(scaler, loss), not on the loss itself.", LOOP};
 static const Mistake TWICE_SCALED = {"scaled loss returned",
-                                     "The result is the loss times the scale. Return the loss itself.", LOOP};
+                                     "You returned the loss times the scale. Return the loss itself.", LOOP};
 static const Mistake STALE = {"gradients not cleared",
                               "backward adds to the gradients of an earlier step. Call fy_zero_grad(optimizer) "
                               "first.",
                               "docs/05_model_moves.md#training-steps"};
-static const Mistake NOT_CLIPPED = {"gradients not clipped",
-                                    "The step used gradients with a norm above max_norm. Clip them after unscale_ and "
-                                    "before the step.",
-                                    ORDER};
+static const Mistake NOT_CLIPPED = {
+    "gradients not clipped",
+    "The step used gradients with a norm above max_norm. Clip them after fy_scaler_unscale_ and before the step.",
+    ORDER};
 static const Mistake CLIPPED_SCALED = {
     "gradients clipped before unscale_",
-    "The gradients still contained the scale when you clipped them, so almost nothing was "
-    "left. Call fy_scaler_unscale_ first.",
+    "You clipped gradients that were still scaled, so almost nothing was left of them. Call fy_scaler_unscale_ first.",
     ORDER};
 static const Mistake UNSCALED_LATE = {"unscale_ after the step", "Call fy_scaler_unscale_ before fy_scaler_step.",
                                       ORDER};
 static const Mistake UNSCALED_TWICE = {"unscale_ called twice", "Call fy_scaler_unscale_ once per step.", ORDER};
 static const Mistake NO_UPDATE = {"scaler not updated", "Call fy_scaler_update at the end of each step.", LOOP};
-static const Mistake EARLY_UPDATE = {
-    "scaler updated before the step",
-    "After the update the scaler no longer knows that the gradients are unscaled, so the "
-    "step divides them again. Update after the step.",
-    ORDER};
+static const Mistake EARLY_UPDATE = {"scaler updated before the step",
+                                     "fy_scaler_update resets the scaler's record that the gradients are unscaled, so "
+                                     "the step divides them again. Call it after the step.",
+                                     ORDER};
 static const Mistake STEPPED_ANYWAY = {"optimizer step with infinite gradients",
-                                       "After the step with the large target, parameters are infinite or NaN. Use "
+                                       "After the step with the large target, some parameters are infinite or NaN. Use "
                                        "fy_scaler_step, which skips such a step.",
                                        LOOP};
 static const Mistake SCALED_STEP = {
@@ -57,18 +53,18 @@ static const Mistake SCALED_STEP = {
     ORDER};
 static const Mistake NO_STEP = {"parameters not updated", "The parameters did not change. Call fy_scaler_step.", LOOP};
 static const Mistake NO_GRADIENTS = {"no gradients",
-                                     "The scaler found no gradients. Call backward before it, and clear the gradients "
-                                     "before backward only.",
+                                     "The scaler found no gradients. Call backward before fy_scaler_unscale_, and "
+                                     "clear the gradients only before backward.",
                                      LOOP};
 static const Mistake GRAPH = {"result attached to the autograd graph",
                               "The returned loss requires a gradient. Return fy_detach(loss).", LOOP};
-static const Mistake HALF_MODEL = {"model converted to float16",
-                                   "The gradients are float16. Leave the parameters in float32: autocast converts what "
-                                   "it needs.",
-                                   "docs/12_mixed_precision.md#training-with-modelhalf"};
+static const Mistake HALF_MODEL = {
+    "model converted to float16",
+    "The gradients are float16. Leave the parameters in float32, because autocast converts them where necessary.",
+    "docs/12_mixed_precision.md#training-with-modelhalf"};
 static const Mistake WAITED = {"additional host synchronization",
                                "Something other than the scaler's step made the host wait for the device. Read no "
-                               "numbers, and make no tensors from host data.",
+                               "numbers, and create no tensors from host data.",
                                ORDER};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the loss on the device of x.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
@@ -331,7 +327,7 @@ EXERCISE = {
     .id = "12_1_autocast_step",
     .title = "A training step with autocast",
     .after_pass =
-        "Mixed precision: autocast picks the types, and loss scaling keeps small gradients from underflowing.",
+        "Mixed precision: autocast chooses the data types, and loss scaling keeps small gradients from underflowing.",
     .kind = "write",
     .chapter = 12,
     .level = LEVEL_MEDIUM,
@@ -345,7 +341,7 @@ EXERCISE = {
          "everything else after it. Declare the loss before the block.",
          "fy_backward(fy_scaler_scale(scaler, loss)) gives scaled gradients. Unscale them before "
          "you clip.",
-         "fy_zero_grad, autocast, backward of the scaled loss, fy_scaler_unscale_, fy_clip_grad_norm_, "
+         "The order is: fy_zero_grad, autocast, backward of the scaled loss, fy_scaler_unscale_, fy_clip_grad_norm_, "
          "fy_scaler_step, fy_scaler_update."},
     .functions = {"train_step"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},

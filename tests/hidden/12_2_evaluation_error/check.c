@@ -18,32 +18,32 @@ static const Mistake BEYOND = {"float16 overflow",
 static const Mistake CUT = {"targets clamped to 65504",
                             "Do not clamp the targets to the range of float16. Keep them in float32.", FORMATS};
 static const Mistake OTHER_TYPE = {"autocast in the wrong type",
-                                   "The model ran under autocast, but not in float16. Name the type: .dtype = "
-                                   "FY_FLOAT16. On the CPU the default is bfloat16.",
+                                   "The model ran under autocast, but not in float16. Set .dtype = FY_FLOAT16, because "
+                                   "the default on the CPU is bfloat16.",
                                    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
 static const Mistake NO_AUTOCAST = {"forward pass without autocast",
                                     "Run the model under fy_autocast with .dtype = FY_FLOAT16.", REGION};
 static const Mistake OFTEN = {"repeated forward passes", "Run each batch through the model once.",
                               "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake TERMS = {"catastrophic cancellation",
-                              "o * o - 2 * o * y + y * y loses all digits if the error is small. Subtract first, "
-                              "and square the difference.",
+                              "o * o - 2 * o * y + y * y loses all significant digits if the error is small. Subtract "
+                              "first, and square the difference.",
                               FORMATS};
 static const Mistake ROOT = {"root mean squared error", "Return the mean squared error, without a square root.",
                              FORMATS};
 static const Mistake TOTAL = {"sum instead of the mean", "Divide the sum by the number of elements of y.",
                               "docs/09_training_a_classifier.md#training-for-several-epochs"};
 static const Mistake LAST = {"error of the last batch only",
-                             "The result is the mean over the last batch. Add up the squares of all batches.",
+                             "The result covers only the last batch. Add up the squares of all batches.",
                              "docs/09_training_a_classifier.md#training-for-several-epochs"};
 static const Mistake HALF_RESULT = {"result in float16", "Return the mean in float32.", FORMATS};
 static const Mistake WIDER = {"result in float64", "Return the mean in float32: fy_float(total).", FORMATS};
 static const Mistake GRAPH = {"result attached to the autograd graph",
-                              "The mean requires a gradient. Evaluate in fy_no_grad.",
+                              "The mean requires a gradient. Evaluate inside fy_no_grad.",
                               "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake WAITED = {"host synchronization",
-                               "The host waited for the device, or a tensor was copied between them. Keep the sum on "
-                               "the device, and read no numbers.",
+                               "The host waited for the device, or a tensor was copied between host and device. Keep "
+                               "the sum on the device, and read no numbers.",
                                "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the mean on the device of x.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
@@ -247,7 +247,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "12_2_evaluation_error",
     .title = "Find the bug: float16 evaluation",
-    .after_pass = "Accumulate and square in float32: float16 overflows above 65504 and has three significant digits.",
+    .after_pass = "Square and accumulate in float32: float16 overflows above 65504 and has three significant digits.",
     .kind = "find the bug",
     .chapter = 12,
     .level = LEVEL_MEDIUM,
@@ -256,8 +256,8 @@ EXERCISE = {
     .lesson = FORMATS,
     .stars = {{"at most one forward pass per batch", {&OFTEN}}, {"no copies, no host synchronization", {&WAITED}}},
     .hints =
-        {"Print fy_dtype_name(fy_dtype_of(t)) of each tensor in the loop. Which operations run in which type?",
-         "What is 300 squared in float16? What is 1024 + 0.4 in float16? Which of the program's values can be that "
+        {"Print fy_dtype_name(fy_dtype_of(t)) for each tensor t in the loop. Which operations run in which data type?",
+         "What is 300 squared in float16? What is 1024 + 0.4 in float16? Which values in the program can be that "
          "large?",
          "Make total float32, convert the output with fy_float before the subtraction, and leave the targets in "
          "float32."},

@@ -12,71 +12,63 @@
 
 static const Mistake NO_WARM_UP = {
     "missing warm-up",
-    "The first steps allocate memory and create momentum and scale. Run two steps of each "
-    "training before you start its clock.",
+    "The first steps allocate memory and create momentum and scale. Run two warm-up steps before you start each clock.",
     CARE};
-static const Mistake OTHER_STEPS = {"wrong number of steps",
-                                    "Each training has 2 warm-up steps and then `steps` steps between its two clock "
-                                    "readings.",
-                                    CARE};
+static const Mistake OTHER_STEPS = {
+    "wrong number of steps",
+    "Each training run needs 2 warm-up steps, then `steps` steps between its two readings of the clock.", CARE};
 static const Mistake READINGS = {"clock read in every step",
-                                 "Read the clock twice per training: before the timed steps and after them. Otherwise "
-                                 "the host cannot enqueue ahead.",
+                                 "Read the clock twice per training run: before the timed steps and after them. If you "
+                                 "measure each step, the host cannot enqueue work ahead.",
                                  CARE};
 static const Mistake TOO_EARLY = {"clock stopped before the work was done",
                                   "The steps were enqueued, but not finished in all streams. Call "
                                   "fy_synchronize(device) before you read the clock.",
                                   EARLY};
-static const Mistake STILL_PENDING = {"clock started with work pending",
-                                      "Earlier work was still running when you started the clock. Call "
-                                      "fy_synchronize(device) before you read it.",
-                                      EARLY};
-static const Mistake NO_AUTOCAST = {"no autocast in float16",
-                                    "No forward pass of the mixed training ran under autocast in float16.",
-                                    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
-static const Mistake ALWAYS = {"autocast in both trainings",
-                               "The first training must run in float32: use .enabled = mixed.",
-                               "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake STILL_PENDING = {
+    "clock started with work pending",
+    "Earlier work was still running when you started the clock. Call fy_synchronize(device) before you read the clock.",
+    EARLY};
+static const Mistake NO_AUTOCAST = {
+    "no autocast in float16",
+    "No forward pass of the mixed run was under autocast in float16. Use fy_autocast with .dtype = FY_FLOAT16.",
+    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
+static const Mistake ALWAYS = {
+    "autocast in both trainings",
+    "The first training run must use float32. Turn autocast off there with .enabled = mixed.",
+    "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
 static const Mistake SWAPPED = {"trainings in the wrong order", "Train in float32 first, then in mixed precision.",
                                 LOOP};
 static const Mistake BACKWARD_INSIDE = {"backward inside the autocast region", "Call fy_backward after the region.",
                                         LOOP};
-static const Mistake NO_SCALER = {"missing gradient scaler",
-                                  "Use fy_grad_scaler in the mixed training. Its step checks the gradients once per "
-                                  "step, and nothing did.",
-                                  LOOP};
-static const Mistake WENT_ON = {"weights not restored between the trainings",
-                                "The mixed training continued from trained weights. Clone the parameters first, and "
-                                "copy them back.",
-                                LOOP};
-static const Mistake MOMENTUM = {"optimizer state reused",
-                                 "An optimizer with momentum remembers its steps. Make a new one for the mixed "
-                                 "training.",
-                                 LOOP};
-static const Mistake RESET = {"weights restored after the warm-up",
-                              "The timed steps continue where the warm-up ended. Do not restore the weights in "
-                              "between.",
-                              LOOP};
+static const Mistake NO_SCALER = {
+    "missing gradient scaler",
+    "Nothing checked the gradients in the mixed steps. Use fy_grad_scaler: its step checks them once per step.", LOOP};
+static const Mistake WENT_ON = {
+    "weights not restored between the trainings",
+    "The mixed run started with trained weights. Clone the parameters first, and copy them back before the mixed run.",
+    LOOP};
+static const Mistake MOMENTUM = {
+    "optimizer state reused",
+    "An optimizer with momentum keeps state from earlier steps. Create a new optimizer for the mixed run.", LOOP};
+static const Mistake RESET = {
+    "weights restored after the warm-up",
+    "The timed steps must continue from the warm-up steps. Do not restore the weights in between.", LOOP};
 static const Mistake STALE = {"gradients not cleared", "Call fy_zero_grad before every backward.",
                               "docs/05_model_moves.md#training-steps"};
 static const Mistake LEFT = {"weights not restored at the end", "Copy the given weights back before you return.", LOOP};
-static const Mistake FETCHED = {
-    "host synchronization in the timed steps",
-    "Something other than the scaler read a value from the device in the timed steps, so the "
-    "host waited.",
-    WAITS};
+static const Mistake FETCHED = {"host synchronization in the timed steps",
+                                "Something other than the scaler read a value from the device in the timed steps, so "
+                                "the host waited. Read no values there.",
+                                WAITS};
 static const Mistake ON_THE_CLOCK = {
     "weights restored on the clock",
-    "The weights were already restored when you read the clock. Only steps belong between "
-    "the two readings.",
+    "The weights were already restored when you stopped the clock. Only the steps may run between the two readings.",
     CARE};
 static const Mistake SECONDS = {"seconds instead of a rate",
                                 "Return steps per second: the number of steps divided by the time.", CARE};
 static const Mistake WARM_UP_COUNTED = {
-    "warm-up steps counted",
-    "The warm-up is not on the clock. Divide `steps` by the time, without the warm-up "
-    "steps.",
-    CARE};
+    "warm-up steps counted", "The measured time does not include the warm-up steps. Divide only `steps` by it.", CARE};
 static const Mistake RATIO = {"speedup inverted", "The speedup is the mixed rate divided by the float32 rate.", CARE};
 
 enum { READING, FORWARD, BACKWARD, COLUMNS = 3, WARM_UP = 2, WEIGHTS = 64 };
@@ -279,14 +271,13 @@ static bool judge_passes(Case *c, const Log *log) {
   const Mistake *types = half[0] && !half[1] ? &SWAPPED : half[0] ? &ALWAYS : half[1] ? NULL : &NO_AUTOCAST;
   for (int i = 0; i < 2; i++) {
     const Mistake *why = before[i] == 0 ? &NO_WARM_UP : &OTHER_STEPS;
-    if (!expect_exactly(c, i ? "mixed steps before the clock" : "steps in float32 before the clock", before[i], WARM_UP,
-                        why) ||
-        !expect_exactly(c, i ? "mixed steps on the clock" : "steps in float32 on the clock", timed[i], steps,
-                        &OTHER_STEPS))
+    if (!expect_exactly(c, i ? "mixed steps before the clock started" : "float32 steps before the clock started",
+                        before[i], WARM_UP, why) ||
+        !expect_exactly(c, i ? "timed mixed steps" : "timed float32 steps", timed[i], steps, &OTHER_STEPS))
       return false;
   }
-  return expect_exactly(c, "forward passes under autocast in the first training", half[0], 0, types) &&
-         expect_exactly(c, "forward passes under autocast in float16 in the second", half[1], steps + WARM_UP, types) &&
+  return expect_exactly(c, "forward passes under autocast in the float32 run", half[0], 0, types) &&
+         expect_exactly(c, "forward passes under float16 autocast in the mixed run", half[1], steps + WARM_UP, types) &&
          expect_exactly(c, "backward passes inside an autocast region", count_in(log, BACKWARD, 0, log->events, true),
                         0, &BACKWARD_INSIDE);
 }
@@ -298,16 +289,18 @@ static int64_t copies(const Log *log, int64_t from, int64_t to) {
 
 static bool judge_clock(Case *c, const Log *log) {
   int64_t steps = (int64_t)given_number(c, "steps"), mixed = copies(log, log->at[2], log->at[3]);
-  static const char *const when[4] = {"the clock of float32 was started", "the clock of float32 was stopped",
-                                      "the mixed clock was started", "the mixed clock was stopped"};
+  static const char *const when[4] = {"the clock for float32 was started", "the clock for float32 was stopped",
+                                      "the clock for mixed precision was started",
+                                      "the clock for mixed precision was stopped"};
   for (int i = 0; i < 4; i++)
     if (!expect_that(c, log->row[log->at[i]][1], i % 2 ? &TOO_EARLY : &STILL_PENDING,
                      "the device still had work when %s", when[i]))
       return false;
-  return expect_at_most(c, "copies to the host on the clock of float32", copies(log, log->at[0], log->at[1]), 0,
+  return expect_at_most(c, "copies to the host in the timed float32 steps", copies(log, log->at[0], log->at[1]), 0,
                         &FETCHED) &&
-         expect_at_least(c, "copies to the host on the mixed clock", mixed, steps, mixed == 0 ? &NO_SCALER : NULL) &&
-         expect_at_most(c, "copies to the host on the mixed clock", mixed, steps, &FETCHED);
+         expect_at_least(c, "copies to the host in the timed mixed steps", mixed, steps,
+                         mixed == 0 ? &NO_SCALER : NULL) &&
+         expect_at_most(c, "copies to the host in the timed mixed steps", mixed, steps, &FETCHED);
 }
 
 // Weights that are restored before the clock stops would be measured as well.
@@ -316,8 +309,9 @@ static bool judge_readings(Case *c) {
   for (int i = 1; i < 4; i += 2) {
     const bool put_back = seen && seen->dtype == FY_FLOAT32 && seen->count == 4 * first->count &&
                           memcmp(seen->f32 + i * first->count, first->f32, (size_t)first->count * sizeof(float)) == 0;
-    if (!expect_that(c, seen && !put_back, &ON_THE_CLOCK, "%s the weights were those of the beginning",
-                     i == 1 ? "when the clock of float32 was stopped" : "when the mixed clock was stopped"))
+    if (!expect_that(c, seen && !put_back, &ON_THE_CLOCK, "%s, the weights were the initial ones",
+                     i == 1 ? "when the clock for float32 was stopped"
+                            : "when the clock for mixed precision was stopped"))
       return false;
   }
   return true;
@@ -370,7 +364,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "12_3_float16_speedup",
     .title = "Speedup of mixed precision",
-    .after_pass = "A fair benchmark: same start, warm-up first, and the device idle at each reading of the clock.",
+    .after_pass = "A fair benchmark starts from the same weights, warms up first, and reads the clock only when the "
+                  "device is idle.",
     .kind = "write",
     .chapter = 12,
     .level = LEVEL_HARD,
@@ -380,10 +375,10 @@ EXERCISE = {
               {"only the scaler makes the host wait in the timed steps", {&FETCHED}}},
     .hints =
         {"Write one function that trains with or without mixed precision and returns steps per second. Call it twice.",
-         "fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = mixed) does nothing if mixed is false, and neither "
-         "does a scaler with .enabled = mixed.",
-         "Clone the parameters first, and fy_copy_ them back after each training, in fy_no_grad.",
-         "Call fy_synchronize(device) before each reading of the clock: it waits for all streams of the device."},
+         "With .enabled = mixed, fy_autocast(FY_CUDA, .dtype = FY_FLOAT16, .enabled = mixed) and the scaler do nothing "
+         "if mixed is false.",
+         "Clone the parameters first. After each training run, copy them back with fy_copy_ inside fy_no_grad.",
+         "Call fy_synchronize(device) before each reading of the clock. It waits for all streams of the device."},
     .functions = {"measure_gain"},
     .asked = true,
     .tests = {{.name = "a few steps", .ask = ask_some, .judge = judge},

@@ -6,57 +6,52 @@
 
 static const Mistake NOTHING = {"no result returned", "Return the output of the last block.",
                                 "docs/13_checkpointing.md#checkpointing-in-segments"};
-static const Mistake LEFT_OUT = {"blocks left out",
-                                 "Some blocks never ran. If count is no multiple of segments, one segment or several "
-                                 "must be longer.",
-                                 "docs/13_checkpointing.md#checkpointing-in-segments"};
-static const Mistake NOT_CHECKPOINTED = {"no checkpoint",
-                                         "Every block ran only once, so all activations were kept. Run the segments in "
-                                         "fy_checkpoint.",
-                                         "docs/13_checkpointing.md#checkpointing-in-segments"};
-static const Mistake ONE_SEGMENT = {"whole model in one checkpoint",
-                                    "The second forward pass keeps the activations of all blocks at once. Use a "
-                                    "checkpoint per segment.",
-                                    "docs/13_checkpointing.md#one-checkpoint-around-the-whole-model"};
-static const Mistake EVERY_BLOCK = {"one checkpoint per block",
-                                    "Each block is a checkpoint of its own, so the inputs of all blocks are kept. Use "
-                                    "`segments` checkpoints.",
-                                    "docs/13_checkpointing.md#checkpointing-in-segments"};
-static const Mistake CUT_OFF = {"graph cut off",
-                                "Gradients do not reach all parameters, or not x. A checkpoint needs neither "
-                                "fy_no_grad nor fy_detach.",
-                                "docs/13_checkpointing.md#checkpointing-in-segments"};
+static const Mistake LEFT_OUT = {
+    "blocks left out",
+    "Some blocks never ran. If count is not a multiple of segments, one or more segments must be longer.",
+    "docs/13_checkpointing.md#checkpointing-in-segments"};
+static const Mistake NOT_CHECKPOINTED = {
+    "no checkpoint", "Every block ran only once, so all activations were kept. Run the segments with fy_checkpoint.",
+    "docs/13_checkpointing.md#checkpointing-in-segments"};
+static const Mistake ONE_SEGMENT = {
+    "whole model in one checkpoint",
+    "The second forward pass keeps the activations of all blocks at the same time. Use one checkpoint per segment.",
+    "docs/13_checkpointing.md#one-checkpoint-around-the-whole-model"};
+static const Mistake EVERY_BLOCK = {
+    "one checkpoint per block",
+    "Each block has a separate checkpoint, so the inputs of all blocks are kept. Use only `segments` checkpoints.",
+    "docs/13_checkpointing.md#checkpointing-in-segments"};
+static const Mistake CUT_OFF = {
+    "graph cut off",
+    "Gradients do not reach all parameters, or not x. Use neither fy_no_grad nor fy_detach with a checkpoint.",
+    "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake SHARED_CONTEXT = {
     "context shared by the segments",
-    "Backward ran blocks of another segment, because the context had changed. Allocate "
-    "one context per segment.",
+    "Backward ran blocks of the wrong segment, because the context had changed. Allocate one context per segment.",
     "docs/13_checkpointing.md#checkpointing-your-own-function"};
-static const Mistake TWO_CALLS = {
-    "context shared by two calls",
-    "Backward of the first call ran blocks of a later call. Allocate the contexts in each "
-    "call, and use no static ones.",
-    "docs/13_checkpointing.md#checkpointing-in-segments"};
+static const Mistake TWO_CALLS = {"context shared by two calls",
+                                  "Backward of the first call ran blocks of a later call. Allocate new contexts in "
+                                  "each call instead of using static ones.",
+                                  "docs/13_checkpointing.md#checkpointing-in-segments"};
 static const Mistake GONE = {"use after free of the context",
-                             "Backward read a context that no longer existed. Allocate it with malloc, copy the "
-                             "block pointers into it, and free it with .free_context.",
+                             "Backward read a context that no longer existed. Allocate it with malloc, copy the block "
+                             "pointers into it, and free it with .free_context.",
                              "docs/13_checkpointing.md#checkpointing-your-own-function"};
 static const Mistake OTHER_NUMBERS = {
     "different random numbers in the second run",
-    "With dropout the gradients belong to other dropped elements than the result. Keep "
-    ".preserve_rng_state on.",
+    "Dropout dropped different elements in the second forward pass than in the first. Leave .preserve_rng_state on.",
     "docs/13_checkpointing.md#bit-identical-gradients"};
 static const Mistake TOO_OFTEN = {"nested checkpoints",
-                                  "A block ran three times or more. Put no checkpoint inside another one.",
+                                  "A block ran three times or more. Do not put a checkpoint inside another one.",
                                   "docs/13_checkpointing.md#checkpointing-in-segments"};
-static const Mistake TOO_FEW = {"segments without a checkpoint",
-                                "More blocks than those of one segment kept their activations. Checkpoint all "
-                                "segments but the last.",
-                                "docs/13_checkpointing.md#checkpointing-in-segments"};
-static const Mistake LONG_SEGMENT = {
-    "segments of unequal length",
-    "One segment is much longer than count / segments, and its second forward pass keeps "
-    "too much.",
+static const Mistake TOO_FEW = {
+    "segments without a checkpoint",
+    "The blocks of more than one segment kept their activations. Checkpoint every segment except the last.",
     "docs/13_checkpointing.md#checkpointing-in-segments"};
+static const Mistake LONG_SEGMENT = {"segments of unequal length",
+                                     "One segment is much longer than count / segments, so its second forward pass "
+                                     "keeps too many activations. Make it longer only by the remainder.",
+                                     "docs/13_checkpointing.md#checkpointing-in-segments"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -227,13 +222,13 @@ static bool judge_values(Case *c) {
     const Array *y = got(c, "plain result"), *x_grad = got(c, "plain gradient of x");
     const Array *w = got(c, "plain gradients of the weights"), *b = got(c, "plain gradients of the biases");
     if (!y || !x_grad || !w || !b)
-      return expect_that(c, false, NULL, "the blocks one by one gave no gradients");
+      return expect_that(c, false, NULL, "running the blocks without checkpoints gave no gradients");
     want = (Result){array_cast(c, y, FY_FLOAT32), array_cast(c, x_grad, FY_FLOAT32), array_cast(c, w, FY_FLOAT32),
                     array_cast(c, b, FY_FLOAT32)};
   }
   if (!expect_array(c, "result", want.y, 1e-4))
     return false;
-  if (!expect_exactly(c, "gradients that are missing", got_count(c, "missing gradients"), 0, &CUT_OFF))
+  if (!expect_exactly(c, "missing gradients", got_count(c, "missing gradients"), 0, &CUT_OFF))
     return false;
   suspect_that(c, ran_for_others(c), &SHARED_CONTEXT);
   suspect_that(c, dropped, &OTHER_NUMBERS);
@@ -294,7 +289,7 @@ static void judge_memory(Case *c) {
   const Mistake *peak_by = longest_segment(c) == count         ? &ONE_SEGMENT
                            : 2 * longest_segment(c) > 3 * last ? &LONG_SEGMENT
                                                                : NULL;
-  expect_at_most(c, "peak of bytes in use", peak, 3 * (segments + 2 * last + 4) * unit / 2 + parameters_of(c), peak_by);
+  expect_at_most(c, "peak bytes in use", peak, 3 * (segments + 2 * last + 4) * unit / 2 + parameters_of(c), peak_by);
 }
 
 static bool ran_others(const Case *c) {
@@ -332,25 +327,26 @@ static void judge_values_only(Case *c) { // what the allocator rounds up is too 
 static void judge_twice(Case *c) { // memory is that of two graphs
   suspect_sure(c, ran_others(c), &TWO_CALLS);
   judge_common(c);
-  expect_that(c, !ran_others(c), &TWO_CALLS, "in backward, blocks of the later call ran");
+  expect_that(c, !ran_others(c), &TWO_CALLS, "backward ran blocks of the later call");
 }
 
 EXERCISE = {
     .id = "13_1_activation_checkpointing",
     .title = "Activation checkpointing",
-    .after_pass = "Activation checkpointing: keep the input of each segment, and recompute the rest in backward.",
+    .after_pass =
+        "Activation checkpointing keeps the input of each segment and recomputes the other activations in backward.",
     .kind = "write",
     .chapter = 13,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
     .lesson = "docs/13_checkpointing.md#checkpointing-in-segments",
-    .hints =
-        {"Write a function that runs some of the blocks on inputs[0], and call it with fy_checkpoint once per segment.",
-         "The context tells the function which blocks to run. It must live until backward: a struct from malloc for "
-         "each segment, with the block pointers copied into it.",
-         "fy_checkpoint_with(fy_checkpoint_options(run, segment, .free_context = free), fy_list(x)) frees the "
-         "struct when no graph needs it. The last segment can run without a checkpoint."},
+    .hints = {"Write a function that runs the blocks of one segment on inputs[0], and pass it to fy_checkpoint once "
+              "per segment.",
+              "The context tells the function which blocks to run. It must live until backward, so allocate a struct "
+              "for each segment with malloc, and copy the block pointers into it.",
+              "fy_checkpoint_with(fy_checkpoint_options(run, segment, .free_context = free), fy_list(x)) frees the "
+              "struct when no graph needs it. The last segment can run without a checkpoint."},
     .functions = {"forward_in_segments"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},
               {.name = "on a GPU", .ask = ask_gpu, .judge = judge},

@@ -7,42 +7,42 @@
 #define SCHEDULE "docs/14_profiling.md#profiling-schedules"
 
 static const Mistake NOTHING = {"no result returned", "Return the result of fy_key_averages.", SCHEDULE};
-static const Mistake OTHER_STEPS = {"steps skipped or repeated",
-                                    "Run each step once, in order, also after the recorded ones.", SCHEDULE};
+static const Mistake OTHER_STEPS = {
+    "steps skipped or repeated",
+    "Run every step exactly once and in order, including the steps after the recorded ones.", SCHEDULE};
 static const Mistake ALL = {"missing profiler schedule",
                             "The profiler was on in all steps. Give it a schedule: .schedule = {.wait = 1, ...}.",
                             SCHEDULE};
-static const Mistake NO_STEP = {"missing profiler step",
-                                "The profiler was on in no step. Call fy_profile_step after each step: it advances "
-                                "the schedule.",
-                                SCHEDULE};
+static const Mistake NO_STEP = {
+    "missing profiler step",
+    "The profiler was never on. Call fy_profile_step after each step, because it advances the schedule.", SCHEDULE};
 static const Mistake NO_WAIT = {"missing wait step", "The profiler was already on in step 0. Use .wait = 1.", SCHEDULE};
-static const Mistake NO_WARMUP = {"missing warm-up step",
-                                  "Step 1 was recorded, or ran without the profiler. Use .warmup = 1: the profiler is "
-                                  "on, and its data are discarded.",
-                                  SCHEDULE};
+static const Mistake NO_WARMUP = {
+    "missing warm-up step",
+    "Step 1 was recorded, or ran without the profiler. Use .warmup = 1, which runs the profiler but discards its data.",
+    SCHEDULE};
 static const Mistake AGAIN = {"schedule repeated",
-                              "After the recorded steps the profiler came on again. Use .repeat = 1: otherwise the "
-                              "schedule repeats until the loop ends.",
+                              "The profiler started again after the recorded steps. Use .repeat = 1, because otherwise "
+                              "the schedule repeats until the loop ends.",
                               SCHEDULE};
 static const Mistake NO_RANGE = {"missing record_function range",
                                  "No recorded step has a range \"training_step\". Put "
                                  "fy_record_function(\"training_step\") around each call of step.",
                                  "docs/14_profiling.md#warm-up-the-first-steps"};
-static const Mistake ONE_ROW = {"not grouped by input shape",
-                                "Additions of two sizes are in one row. Call fy_key_averages with "
-                                ".group_by_input_shape = true.",
-                                "docs/14_profiling.md#a-first-profile"};
+static const Mistake ONE_ROW = {
+    "not grouped by input shape",
+    "Additions with different input sizes are in one row. Call fy_key_averages with .group_by_input_shape = true.",
+    "docs/14_profiling.md#a-first-profile"};
 static const Mistake NO_SIZES = {"input shapes not recorded",
                                  ".group_by_input_shape needs .record_shapes = true in the options of fy_profile.",
                                  "docs/14_profiling.md#a-first-profile"};
-static const Mistake GONE = {"result freed with its scope",
-                             "The averages belong to an fy_scope that ended in your function. Return "
-                             "fy_keep(averages), or use no scope.",
-                             "docs/11_memory.md#tensor-lifetime"};
+static const Mistake GONE = {
+    "result freed with its scope",
+    "The averages belong to an fy_scope that ended in your function. Return fy_keep(averages), or use no scope.",
+    "docs/11_memory.md#tensor-lifetime"};
 static const Mistake OPEN = {"profile not ended",
-                             "No other profile can begin after your function. Call fy_profile_end, or use the "
-                             "block fy_profile(...) { ... }.",
+                             "Your function did not end its profile, so no other profile can begin. Call "
+                             "fy_profile_end, or use the block fy_profile(...) { ... }.",
                              "docs/14_profiling.md#warm-up-the-first-steps"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ static void judge(Case *c) {
   suspect_error(c, ".record_shapes = true", &NO_SIZES);
   if (!expect_that(c, got_count(c, "returned") == 1, &NOTHING, "nothing was returned"))
     return;
-  if (!expect_that(c, ran_in_order(c, steps), &OTHER_STEPS, "the steps did not run once each, in order"))
+  if (!expect_that(c, ran_in_order(c, steps), &OTHER_STEPS, "the steps did not each run once, in order"))
     return;
   if (!judge_when(c, steps, active))
     return;
@@ -126,13 +126,14 @@ static void judge(Case *c) {
   if (!expect_exactly(c, "recorded ranges \"training_step\"", ranges, active, ranges == 0 ? &NO_RANGE : NULL))
     return;
   expect_exactly(c, "rows of additions", got_count(c, "rows of additions"), 2, &ONE_ROW);
-  expect_exactly(c, "profiles left open", got_count(c, "left open"), 0, &OPEN);
+  expect_exactly(c, "profiles not ended", got_count(c, "left open"), 0, &OPEN);
 }
 
 EXERCISE = {
     .id = "14_1_profile_a_loop",
     .title = "Profile a training loop",
-    .after_pass = "A profiler schedule: wait, warm up, record a few steps, so the profile shows the steady state.",
+    .after_pass =
+        "A profiler schedule waits, warms up and then records a few steps, so the profile shows the steady state.",
     .kind = "write",
     .chapter = 14,
     .level = LEVEL_MEDIUM,
@@ -141,8 +142,9 @@ EXERCISE = {
     .lesson = SCHEDULE,
     .stars = {{"one row per operation and input shape", {&ONE_ROW}}},
     .hints = {"Put the whole loop into fy_profile(prof, FY_PROFILE_CPU, .schedule = {...}) { ... }.",
-              "In the loop: fy_record_function(\"training_step\") { the step }, and after it fy_profile_step(prof).",
-              "The schedule is {.wait = 1, .warmup = 1, .active = active, .repeat = 1}. After the block return "
+              "In the loop, call step inside fy_record_function(\"training_step\") { ... }, and call "
+              "fy_profile_step(prof) after that block.",
+              "The schedule is {.wait = 1, .warmup = 1, .active = active, .repeat = 1}. After the block, return "
               "fy_key_averages(prof, .group_by_input_shape = true), which needs .record_shapes = true."},
     .functions = {"profile_loop"},
     .tests = {{.name = "on the CPU", .ask = ask_cpu, .judge = judge},

@@ -10,21 +10,19 @@
 
 static const Mistake NOTHING = {"no result", "Return the number of ops found, and fill in their keys and times.",
                                 SELF_AND_TOTAL};
-static const Mistake TOTAL = {"total time instead of self time",
-                              "You ranked by cpu_time_total, which contains the time of called ops. Use "
-                              "self_cpu_time_total.",
-                              SELF_AND_TOTAL};
-static const Mistake TOTALS_TOLD = {"total time returned",
-                                    "The ops are right, but the times are their totals. Return the sums of "
-                                    "self_cpu_time_total.",
-                                    SELF_AND_TOTAL};
+static const Mistake TOTAL = {
+    "total time instead of self time",
+    "You ranked by cpu_time_total, which includes the time of called ops. Use self_cpu_time_total.", SELF_AND_TOTAL};
+static const Mistake TOTALS_TOLD = {
+    "total time returned",
+    "The ops are correct, but you returned their total times. Return the sums of self_cpu_time_total.", SELF_AND_TOTAL};
 static const Mistake ALL_ROWS = {"rows not filtered by prefix",
                                  "Ranges, runtime calls and kernels are rows as well. Use only rows whose key begins "
                                  "with \"fy::\".",
                                  "docs/14_profiling.md#a-first-profile"};
 static const Mistake ROW_BY_ROW = {"rows of an op not summed",
                                    "An op has a row for each combination of input sizes. Add up all rows with the same "
-                                   "key; compare the keys with strcmp.",
+                                   "key. Compare the keys with strcmp.",
                                    "docs/14_profiling.md#a-first-profile"};
 static const Mistake DEVICE = {"device time instead of CPU time",
                                "You ranked by the time on the device. Use self_cpu_time_total.",
@@ -37,11 +35,13 @@ static const Mistake ONE_CALL = {"ranked by time per call",
 static const Mistake CHEAPEST = {"sorted in ascending order",
                                  "You returned the ops with the least time. Sort in descending order.", SELF_AND_TOTAL};
 static const Mistake BACKWARDS = {"results in reverse order",
-                                  "The three ops are right, but the most expensive one comes first.", SELF_AND_TOTAL};
+                                  "The three ops are correct, but in reverse order. Put the most expensive op first.",
+                                  SELF_AND_TOTAL};
 static const Mistake UNIT = {"wrong time unit", "The rows are in microseconds. Divide by 1000 to get milliseconds.",
                              "docs/14_profiling.md#a-first-profile"};
 static const Mistake ALWAYS_THREE = {
-    "fixed number of results", "A profile can have fewer than three ops. Return how many you found.", SELF_AND_TOTAL};
+    "fixed number of results", "A profile can have fewer than three ops. Return the number of ops that you found.",
+    SELF_AND_TOTAL};
 static const Mistake AS_INTS = {"comparator truncates to int",
                                 "Differences below 1 microsecond become 0 as an int. Return (a < b) - (a > b) instead "
                                 "of a difference.",
@@ -50,11 +50,13 @@ static const Mistake ROOM = {"array too small",
                              "You considered only the first ops. A profile can have any number of ops: allocate as "
                              "many entries as there are rows.",
                              SELF_AND_TOTAL};
-static const Mistake BEGINNING = {"prefix comparison of strings",
-                                  "fy::add_ begins with fy::add, but it is another op. Compare whole keys with strcmp.",
-                                  "docs/14_profiling.md#a-first-profile"};
-static const Mistake IDLE = {"op with zero time skipped", "An op with a time of 0 counts as well.", SELF_AND_TOTAL};
-static const Mistake CHANGED = {"input modified", "The averages must stay as they are. Sort a copy.", SELF_AND_TOTAL};
+static const Mistake BEGINNING = {
+    "prefix comparison of strings",
+    "fy::add_ begins with fy::add, but is a different op. Compare whole keys with strcmp.",
+    "docs/14_profiling.md#a-first-profile"};
+static const Mistake IDLE = {"op with zero time skipped", "Include ops with a time of 0.", SELF_AND_TOTAL};
+static const Mistake CHANGED = {"input modified", "Your function changed the averages. Sort a copy instead.",
+                                SELF_AND_TOTAL};
 
 // ---- rankings --------------------------------------------------------------------------------------------------------
 
@@ -494,17 +496,18 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "14_2_top_three_ops",
     .title = "The three most expensive ops",
-    .after_pass = "Self time is the time of an op without the ops that it calls; sums of it count nothing twice.",
+    .after_pass = "Self time excludes the ops that an op calls, so a sum of self times counts nothing twice.",
     .kind = "write",
     .chapter = 14,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .lesson = SELF_AND_TOTAL,
     .hints =
-        {"Go through the rows, and skip those whose key does not begin with \"fy::\" (strncmp).",
+        {"Loop over the rows, and skip those whose key does not begin with \"fy::\" (strncmp).",
          "Keep a list of ops with their times. Add the self_cpu_time_total of each row to the op with the same key "
          "(strcmp).",
-         "Take the largest out of the list, three times or until it is empty, and divide by 1000."},
+         "Remove the op with the largest time from the list, three times or until the list is empty. Divide the times "
+         "by 1000."},
     .functions = {"three_costliest"},
     .tests = {{.name = "a training step", .ask = ask_many, .judge = judge},
               {.name = "only rows of ops", .ask = ask_only_ops, .judge = judge},

@@ -7,46 +7,45 @@
 #define BRANCH "docs/15_tracing.md#control-flow-is-not-traced"
 #define SHAPES "docs/15_tracing.md#input-shapes-of-a-trace"
 
-static const Mistake CUT = {"norms detached from the graph",
-                            "The gradient treats the factors as constants. Compute the norms with gradients "
-                            "enabled, and detach nothing.",
-                            BRANCH};
+static const Mistake CUT = {
+    "norms detached from the graph",
+    "The gradient treats the factors as constants. Compute the norms with gradients enabled, and detach nothing.",
+    BRANCH};
 static const Mistake FROZEN = {"data-dependent branch in a trace",
-                               "The trace leaves all rows as they are, as was right for the example. Replace the "
-                               "`if` by an operation, such as fy_clamp or fy_where.",
+                               "The trace leaves all rows unchanged, which was correct only for the example. Replace "
+                               "the `if` with an operation such as fy_clamp or fy_where.",
                                BRANCH};
 static const Mistake NUMBER = {"values of the example in the trace",
-                               "The trace uses factors of the example: numbers that the host read, or put into a "
-                               "tensor, are constants in it. Compute them with operations.",
+                               "The trace uses the factors of the example. Numbers that the host read, or put into a "
+                               "tensor, are constants in a trace. Compute the factors with operations on tensors.",
                                BRANCH};
 static const Mistake ROWS = {"loop over rows in a trace",
-                             "The trace has as many rows as the example: a C loop is unrolled in it. Compute all "
-                             "rows with one operation.",
+                             "The trace handles only as many rows as the example, because tracing unrolls a C loop. "
+                             "Compute all rows with one operation.",
                              SHAPES};
-static const Mistake UNCHANGED = {"rows not shortened", "Rows that are longer than the limit came back unchanged.",
-                                  BRANCH};
+static const Mistake UNCHANGED = {
+    "rows not shortened", "Rows that are longer than the limit are unchanged. Multiply them by limit / norm.", BRANCH};
 static const Mistake SHORT = {"short rows lengthened",
-                              "Leave rows that are shorter than the limit as they are: their factor is 1.", BRANCH};
+                              "Leave rows that are shorter than the limit unchanged: their factor is 1.", BRANCH};
 static const Mistake ZEROS = {"division by zero",
                               "A row of zeros became NaN, from 0 / 0 or 0 * infinity. Multiply the row by a finite "
                               "factor.",
                               BRANCH};
-static const Mistake WHOLE = {"one norm for all rows", "Each row has its own norm: sum over dimension 1 only.", BRANCH};
+static const Mistake WHOLE = {"one norm for all rows", "Each row has its own norm. Sum over dimension 1 only.", BRANCH};
 static const Mistake COLUMNS = {"norms of the columns",
                                 "You summed over dimension 0. The norm of a row is a sum over dimension 1.", BRANCH};
 static const Mistake SQUARE = {"missing square root", "The norm is the square root of the sum of squares.", BRANCH};
 static const Mistake ELEMENTS = {"elements clamped", "You clamped each element. Multiply the whole row by one factor.",
                                  BRANCH};
-static const Mistake WAITED = {"host synchronization",
-                               "The host waited for the device, or copied a tensor. Read no values: they would be "
-                               "constants in a trace.",
-                               "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
-static const Mistake CANCELED = {
-    "catastrophic cancellation",
-    "1 - (1 - factor) loses the digits of a small factor. Use fy_clamp or fy_where on the "
-    "factor itself.",
-    BRANCH};
-static const Mistake NOTHING = {"no result returned", "Return a tensor like x.", BRANCH};
+static const Mistake WAITED = {
+    "host synchronization",
+    "The host waited for the device, or copied a tensor. Read no values, because they become constants in a trace.",
+    "docs/07_pitfalls.md#implicit-synchronization-in-a-loop"};
+static const Mistake CANCELED = {"catastrophic cancellation",
+                                 "1 - (1 - factor) loses the digits of a small factor. Use fy_clamp or fy_where on the "
+                                 "factor itself.",
+                                 BRANCH};
+static const Mistake NOTHING = {"no result returned", "Return a tensor with the shape of x.", BRANCH};
 static const Mistake ON_HOST = {"result on the wrong device", "Return the result on the device of x.",
                                 "docs/03_tensor_moves.md#creating-tensors-on-the-device"};
 
@@ -266,7 +265,7 @@ static void judge_gradient(Case *c) {
   suspect_error(c, "does not require grad", &CUT);
   if (!expect_array(c, "called", scaled(c, right), 1e-5))
     return;
-  if (expect_that(c, got(c, "x.grad") != NULL, &CUT, "x.grad: there is none")) {
+  if (expect_that(c, got(c, "x.grad") != NULL, &CUT, "x.grad: missing")) {
     suspect_array(c, "x.grad", gradient_of_constant_factors(c), &CUT);
     expect_array(c, "x.grad", gradient(c), 1e-4);
   }
@@ -311,7 +310,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "15_1_limit_norms",
     .title = "Find the bug: limit the norms",
-    .after_pass = "Tracing records the operations of one run: branches, loops and values read by the host are frozen.",
+    .after_pass = "Tracing records the operations of one run. Branches, loops and values that the host reads are "
+                  "frozen in the trace.",
     .kind = "find the bug",
     .chapter = 15,
     .level = LEVEL_MEDIUM,
@@ -321,10 +321,10 @@ EXERCISE = {
     .lesson = BRANCH,
     .stars = {{"no copies, no host synchronization", {&WAITED}}},
     .hints = {"Trace the function, and print the graph. Which operations does it contain, and which numbers?",
-              "What depends on the values of x, or on its number of rows? Only operations on tensors are recorded, so "
-              "express all of it with them.",
-              "fy_sum_dim(fy_mul(x, x), 1, true) has shape (rows, 1), which broadcasts against x. fy_clamp makes the "
-              "factor of a short row 1. No if, no fy_item, no loop."},
+              "What depends on the values of x, or on its number of rows? A trace records only operations on tensors, "
+              "so use such operations for all of it.",
+              "fy_sum_dim(fy_mul(x, x), 1, true) has shape (rows, 1), which broadcasts against x. fy_clamp sets the "
+              "factor of a short row to 1. You need no if, no fy_item and no loop."},
     .functions = {"limit_norms"},
     .tests = {{.name = "an example of short rows", .ask = ask_short_example, .judge = judge},
               {.name = "an example of long rows", .ask = ask_long_example, .judge = judge},

@@ -6,42 +6,39 @@
 #define LESSON "docs/16_distributed.md#failures-in-distributed-programs"
 #define TRAINING "docs/16_distributed.md#training-with-ddp"
 
-static const Mistake EVERYWHERE = {
-    "all samples on every rank",
-    "Each rank goes through the whole data set. Shuffle in the same way on all ranks, and "
-    "give each rank its share of that order.",
-    LESSON};
+static const Mistake EVERYWHERE = {"all samples on every rank",
+                                   "Each rank trains on the whole data set. Shuffle in the same way on all ranks, and "
+                                   "give each rank its share of that order.",
+                                   LESSON};
 static const Mistake NOTHING = {"no samples", "Return a loader that yields batches.", TRAINING};
-static const Mistake OVERLAP = {
-    "different permutation on each rank",
-    "Some samples are in several shares and others in none. Use the same seed on all ranks, "
-    "then split the order among them.",
-    TRAINING};
+static const Mistake OVERLAP = {"different permutation on each rank",
+                                "Some samples are in several shares, and others are in none. Use the same seed on all "
+                                "ranks, then split the order among them.",
+                                TRAINING};
 static const Mistake LEFT_OUT = {"samples left out",
-                                 "The samples do not divide evenly, and the last ones are in no share. Repeat some "
-                                 "samples, so that all shares are full.",
+                                 "The number of samples is not a multiple of `ranks`, and the last samples are in no "
+                                 "share. Repeat some samples, so that all shares have the same size.",
                                  TRAINING};
-static const Mistake UNEQUAL = {
-    "unequal shares",
-    "One rank has more samples than another, so it may have one batch more, and wait forever "
-    "in an all-reduce. Give all ranks the same number.",
-    TRAINING};
+static const Mistake UNEQUAL = {"unequal shares",
+                                "One rank has more samples than another. With one more batch, it would wait forever in "
+                                "an all-reduce. Give all ranks the same number of samples.",
+                                TRAINING};
 static const Mistake TOO_MANY = {"shares larger than needed",
-                                 "Repeat only as many samples as it takes to fill the shares.", TRAINING};
+                                 "Repeat only as many samples as needed to make all shares equal.", TRAINING};
 static const Mistake IN_ORDER = {"not shuffled", "The samples come in the order of the data set. Shuffle them.",
                                  TRAINING};
 static const Mistake SAME_EPOCH = {"same order in every epoch", "The order of the samples must depend on the epoch.",
                                    TRAINING};
 static const Mistake SAME_SHARE = {"shuffled within a fixed share",
-                                   "A rank has the same samples in every epoch, only in another order. Shuffle all "
-                                   "samples first, then share.",
+                                   "A rank has the same samples in every epoch, only in a different order. Shuffle all "
+                                   "samples first, then split them into shares.",
                                    TRAINING};
-static const Mistake BY_CHANCE = {
-    "not reproducible",
-    "The same epoch has another order in another run, because it depends on the process's "
-    "random generator. Use a fixed seed.",
-    TRAINING};
-static const Mistake BATCHES = {"wrong batch size", "Every batch but the last has batch_size samples.", TRAINING};
+static const Mistake BY_CHANCE = {"not reproducible",
+                                  "The order of the same epoch differs between runs, because it depends on the "
+                                  "process's random generator. Use a fixed seed.",
+                                  TRAINING};
+static const Mistake BATCHES = {"wrong batch size", "Every batch except the last must have batch_size samples.",
+                                TRAINING};
 
 static void ask(Case *c, int64_t ranks, int64_t samples) {
   give_number(c, "ranks", (double)ranks);
@@ -126,7 +123,7 @@ static void judge(Case *c) {
   s.ids = got_shaped(c, "seen", shape(3, s.ranks, s.samples + 1));
   s.sizes = got_shaped(c, "sizes", shape(3, s.ranks));
   s.each = (s.samples + s.ranks - 1) / s.ranks;
-  if (!expect_that(c, s.ids && s.sizes, &NOTHING, "no samples came back"))
+  if (!expect_that(c, s.ids && s.sizes, &NOTHING, "the loader returned no samples"))
     return;
   int64_t total = 0, most = 0, fewest = s.samples + 1;
   for (int64_t r = 0; r < s.ranks; r++) {
@@ -150,10 +147,10 @@ static void judge(Case *c) {
   expect_at_most(c, "samples of a rank", most, s.each, &TOO_MANY);
   expect_exactly(c, "samples of the largest batch", got_count(c, "largest batch"), (int64_t)given_number(c, "batch"),
                  &BATCHES);
-  expect_that(c, !rises(&s), &IN_ORDER, "the first rank's samples are in order");
-  expect_that(c, same_order(&s, 0, 2), &BY_CHANCE, "the same epoch in another run had another order");
+  expect_that(c, !rises(&s), &IN_ORDER, "the samples of the first rank are in the order of the data set");
+  expect_that(c, same_order(&s, 0, 2), &BY_CHANCE, "the same epoch had a different order in a second run");
   if (expect_that(c, !same_order(&s, 0, 1), &SAME_EPOCH, "the next epoch had the same order"))
-    expect_at_most(c, "samples that a rank has again in the next epoch", repeated(&s),
+    expect_at_most(c, "samples that a rank gets again in the next epoch", repeated(&s),
                    (s.each + s.each / s.ranks) / 2 + s.each / 4, &SAME_SHARE);
 }
 
@@ -168,13 +165,14 @@ EXERCISE = {
     .essential = true,
     .bug = true,
     .lesson = LESSON,
-    .stars = {{"a rank has other samples in the next epoch", {&SAME_SHARE}}},
+    .stars = {{"a rank gets different samples in the next epoch", {&SAME_SHARE}}},
     .hints =
-        {"Print the samples that each of two ranks gets in an epoch, and compare them.",
+        {"Print the samples that two ranks get in an epoch, and compare them.",
          "All ranks shuffle with the same seed, so they have the same order. Which part of it belongs to one rank? "
          "And what must change in the next epoch?",
-         "A loader of all samples ignores rank and ranks. Make a sampler with fy_distributed_sampler(data->count, "
-         ".num_replicas = ranks, .rank = rank), call fy_distributed_sampler_set_epoch, and pass it as .sampler."},
+         "A loader of all samples ignores rank and ranks. Create a sampler with fy_distributed_sampler(data->count, "
+         ".num_replicas = ranks, .rank = rank), call fy_distributed_sampler_set_epoch, and pass the sampler to the "
+         "loader as .sampler."},
     .functions = {"batches_of_epoch"},
     .tests = {{"shares of equal size", ask_even, .judge = judge},
               {"samples left over", ask_uneven, .judge = judge},

@@ -7,60 +7,57 @@
 #define LESSON "docs/16_distributed.md#why-the-result-is-the-same"
 #define SENT "docs/16_distributed.md#gradient-buckets-and-all-reduce"
 
-static const Mistake NOTHING = {"optimizer step missing", "The parameters are unchanged: call fy_step.", LESSON};
+static const Mistake NOTHING = {"optimizer step missing", "The parameters are unchanged. Call fy_step.", LESSON};
 static const Mistake OWN = {
     "gradients not reduced over the ranks",
     "Each rank stepped with its own gradient, so the models drift apart. Sum the gradients over "
     "the ranks first.",
     LESSON};
-static const Mistake SUM = {"sum instead of mean over the ranks",
-                            "The loss is a mean over the samples of all ranks: divide the sum over the ranks by their "
-                            "number.",
-                            LESSON};
+static const Mistake SUM = {
+    "sum instead of mean over the ranks",
+    "The loss is a mean over the samples of all ranks. Divide the sum over the ranks by the number of ranks.", LESSON};
 static const Mistake PARTS = {"loss not divided by the number of parts",
-                              "Each part's loss is a mean over the part. The sum of these is `parts` times the mean "
-                              "over the batch.",
+                              "Each part's loss is a mean over the part, so their sum is `parts` times the mean over "
+                              "the batch. Divide by `parts`.",
                               SENT};
-static const Mistake RATE = {"learning rate scaled instead of the gradients",
-                             "Weight decay is scaled as well if you change the learning rate. Divide the gradients.",
-                             LESSON};
+static const Mistake RATE = {
+    "learning rate scaled instead of the gradients",
+    "If you change the learning rate, you also scale weight decay. Divide the gradients instead.", LESSON};
 static const Mistake LAST = {"gradients of earlier parts cleared",
                              "Clear the gradients once, before the first part, so that all parts accumulate.", SENT};
 static const Mistake BEFORE = {"gradients not cleared",
-                               "There were gradients of an earlier step, and yours were added to them. Clear them "
-                               "first.",
+                               "Your gradients were added to those of an earlier step. Clear the gradients first.",
                                "docs/05_model_moves.md#training-steps"};
 static const Mistake AGAIN = {"accumulated gradients reduced again",
-                              "You called all_reduce after every part, so the gradients of earlier parts were summed "
+                              "You called all_reduce after every part, so it summed the gradients of earlier parts "
                               "again. Call it once, after all parts.",
                               SENT};
 static const Mistake EACH = {"all-reduce after every part",
                              "Each part sends all gradients over the network. Accumulate first, and reduce once.",
                              SENT};
-static const Mistake MORE = {"redundant all-reduce",
-                             "all_reduce got more elements than the gradients have. Only the gradients need a sum.",
-                             SENT};
-static const Mistake WHOLE = {"more than one part at once",
-                              "More rows than one part has went through the model together, and need memory for their "
-                              "activations.",
-                              SENT};
+static const Mistake MORE = {
+    "redundant all-reduce",
+    "You passed more elements to all_reduce than the gradients have. Reduce the gradients only.", SENT};
+static const Mistake WHOLE = {
+    "more than one part at once",
+    "A forward pass had more rows than one part, so more activations were in memory. Run one part at a time.", SENT};
 static const Mistake TWICE = {"redundant forward pass", "Run each row through the model once.", SENT};
 static const Mistake EARLY = {
     "step before the all-reduce",
-    "The ranks stepped with their own gradients and reduced afterwards. Reduce the gradients, "
-    "then step.",
+    "The ranks stepped with their own gradients and reduced them afterwards. Reduce the gradients first, then step.",
     LESSON};
 static const Mistake UNUSED = {"reduced gradient not used",
-                               "all_reduce works in place, on the tensor that it gets. The step still used the rank's "
-                               "own gradients.",
+                               "all_reduce works in place on the tensor that you pass, but the step used the rank's "
+                               "own gradients. Pass the gradients themselves, or copy the sums into them.",
                                LESSON};
-static const Mistake STUCK = {"deadlock",
-                              "A rank waits in all_reduce for a rank that has returned. All ranks must call it equally "
-                              "often.",
-                              "docs/16_distributed.md#failures-in-distributed-programs"};
-static const Mistake SIZES = {"different sizes in a collective",
-                              "The ranks called all_reduce with tensors of different sizes.",
-                              "docs/16_distributed.md#failures-in-distributed-programs"};
+static const Mistake STUCK = {
+    "deadlock",
+    "A rank waits in all_reduce for a rank that has returned. All ranks must call it the same number of times.",
+    "docs/16_distributed.md#failures-in-distributed-programs"};
+static const Mistake SIZES = {
+    "different sizes in a collective",
+    "The ranks called all_reduce with tensors of different sizes. Use the same order of parameters on all ranks.",
+    "docs/16_distributed.md#failures-in-distributed-programs"};
 
 // ---- asking
 
@@ -164,7 +161,7 @@ static void judge(Case *c) {
   const int64_t ranks = x->shape.size[0], rows = x->shape.size[1], parts = (int64_t)given_number(c, "parts");
   if (!expect_that(c, got_text(c, "raised")[0] == '\0', NULL, "a rank raised: %s", got_text(c, "raised")) ||
       !expect_that(c, got_count(c, "other size") == 0, &SIZES, "the ranks' tensors had different sizes") ||
-      !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "a rank waited in all_reduce for one that had returned"))
+      !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "a rank waited in all_reduce for a rank that had returned"))
     return;
   suspects(c, rows, ranks, parts);
   const int64_t all = weight->count + 2 * bias->count, elements = got_count(c, "elements");
@@ -175,11 +172,11 @@ static void judge(Case *c) {
     return;
   if (!expect_exactly(c, "parameters changed before the all-reduce", got_count(c, "stepped"), 0, &EARLY))
     return;
-  expect_at_most(c, "elements given to all_reduce by a rank", elements, all * 3 / 2,
+  expect_at_most(c, "elements that a rank passed to all_reduce", elements, all * 3 / 2,
                  parts > 1 && elements == parts * all ? &EACH : &MORE);
   if (parts > 1)
-    expect_at_most(c, "rows at once", got_count(c, "largest"), rows / parts, &WHOLE);
-  expect_at_most(c, "rows through the model", got_count(c, "rows"), rows, &TWICE);
+    expect_at_most(c, "rows in a forward pass", got_count(c, "largest"), rows / parts, &WHOLE);
+  expect_at_most(c, "rows that went through the model", got_count(c, "rows"), rows, &TWICE);
 }
 
 EXERCISE = {
@@ -194,14 +191,13 @@ EXERCISE = {
     .essential = true,
     .lesson = LESSON,
     .stars = {{"all_reduce gets each gradient once, not once per part", {&EACH, &MORE}},
-              {"the rows of one part at a time go through the model, each once", {&WHOLE, &TWICE}}},
-    .hints =
-        {"Each rank's loss is a mean over its own samples. All ranks have equally many, so the mean over all samples "
-         "is the sum over the ranks, divided by `ranks`. The same holds for the parts.",
-         "fy_backward adds to the gradients: clear them once at the beginning, and sum over the ranks once at the "
-         "end.",
-         "After the loop over the parts, call all_reduce(fy_grad(p)) for each p of fy_parameters(model), then "
-         "fy_step."},
+              {"each forward pass has the rows of one part, and each row runs once", {&WHOLE, &TWICE}}},
+    .hints = {"Each rank's loss is a mean over its own samples. All ranks have the same number of samples, so the mean "
+              "over all samples is the sum of these means, divided by `ranks`. The same is true for the parts.",
+              "fy_backward adds to the gradients. Clear them once at the beginning, and sum them over the ranks once "
+              "at the end.",
+              "After the loop over the parts, call all_reduce(fy_grad(p)) for each p of fy_parameters(model), then "
+              "fy_step."},
     .functions = {"ddp_step"},
     .tests = {{"one part", ask_whole, .judge = judge},
               {"two ranks", ask_two, .judge = judge},

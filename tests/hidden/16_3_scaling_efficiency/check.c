@@ -9,36 +9,31 @@ enum { WARM_UP = 5 };
 
 static const Mistake NO_WARM_UP = {
     "missing warm-up",
-    "The first steps are slower, and you measured them as well. Do five steps before you "
-    "start the clock.",
-    LESSON};
-static const Mistake WAITED = {
-    "waiting for a late rank in the measured time",
-    "A rank was still busy when you started the clock, so you measured the wait for it. Call "
-    "barrier first, then start the clock.",
-    LESSON};
+    "The first steps are slower, and you measured them as well. Run five steps before you start the clock.", LESSON};
+static const Mistake WAITED = {"waiting for a late rank in the measured time",
+                               "A rank was still busy when you started the clock, so you measured the wait for it. "
+                               "Call barrier first, then start the clock.",
+                               LESSON};
 static const Mistake RATE_TOLD = {"slowest called with a rate",
-                                  "slowest returns the largest value of all ranks. The largest time is the slowest "
-                                  "rank's, the largest rate is the fastest's: pass it seconds.",
+                                  "slowest returns the largest value of all ranks. The largest time belongs to the "
+                                  "slowest rank, but the largest rate belongs to the fastest. Pass it seconds.",
                                   LESSON};
-static const Mistake STEP_BY_STEP = {
-    "slowest called in each step",
-    "The sum of the slowest times of single steps is more than the slowest rank's time. "
-    "Call slowest once, with the time of all steps.",
-    LESSON};
-static const Mistake OWN = {"own time instead of the slowest rank's",
-                            "All ranks together are as fast as the slowest one: use slowest(seconds).", LESSON};
-static const Mistake ONE = {"samples of one rank only", "All ranks together train on ranks * batch samples in a step.",
-                            LESSON};
-static const Mistake NOT_RELATIVE = {"speedup instead of efficiency",
-                                     "You returned how many times as fast as one rank it is. Divide by the number of "
-                                     "ranks.",
+static const Mistake STEP_BY_STEP = {"slowest called in each step",
+                                     "The sum of the slowest times of single steps is larger than the slowest rank's "
+                                     "time. Call slowest once, with the time of all steps.",
                                      LESSON};
-static const Mistake INVERTED = {"inverted ratio", "You returned 1 over the efficiency.", LESSON};
+static const Mistake OWN = {"own time instead of the slowest rank's",
+                            "All ranks together are only as fast as the slowest one. Use slowest(seconds).", LESSON};
+static const Mistake ONE = {"samples of one rank only",
+                            "In one step, all ranks together train on ranks * batch samples.", LESSON};
+static const Mistake NOT_RELATIVE = {"speedup instead of efficiency",
+                                     "You returned the speedup over a single rank. Divide it by the number of ranks.",
+                                     LESSON};
+static const Mistake INVERTED = {"inverted ratio", "You returned the reciprocal of the efficiency.", LESSON};
 static const Mistake RATE = {"throughput instead of efficiency",
                              "You returned samples per second. Divide by ranks * single.", LESSON};
-static const Mistake STEPS = {"wrong number of steps", "Do 5 steps to warm up, and measure `steps` steps.", LESSON};
-static const Mistake NOTHING = {"nothing measured", "Call step.", LESSON};
+static const Mistake STEPS = {"wrong number of steps", "Run 5 warm-up steps, and measure `steps` steps.", LESSON};
+static const Mistake NOTHING = {"nothing measured", "Your function did not call step.", LESSON};
 
 static void ask(Case *c, bool others_slower, int64_t ranks, int64_t steps) {
   Array *costs = new_array(c, FY_FLOAT64, shape(WARM_UP + steps + 1));
@@ -115,18 +110,17 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "16_3_scaling_efficiency",
     .title = "Scaling efficiency",
-    .after_pass =
-        "Scaling efficiency is the throughput of all ranks, by the slowest, over ranks times that of a single one.",
+    .after_pass = "Scaling efficiency is the throughput of all ranks, limited by the slowest, divided by ranks times "
+                  "that of a single rank.",
     .kind = "write",
     .chapter = 16,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .lesson = LESSON,
-    .hints =
-        {"The order is: five steps, the barrier, start the clock, `steps` steps, stop the clock.",
-         "slowest(now() - begin) is the time of the slowest rank, on every rank.",
-         "In that time all ranks together trained on ranks * batch * steps samples. Divide by the time, and by ranks "
-         "* single."},
+    .hints = {"The order is: five steps, the barrier, start the clock, `steps` steps, stop the clock.",
+              "On every rank, slowest(now() - begin) returns the time of the slowest rank.",
+              "In that time, all ranks together trained on ranks * batch * steps samples. Divide by the time, and by "
+              "ranks * single."},
     .functions = {"scaling_efficiency"},
     .tests = {{"this rank is the slowest", ask_slowest, .judge = judge},
               {"another rank is the slowest", ask_another, .judge = judge},

@@ -6,43 +6,45 @@
 
 #define LESSON "docs/16_distributed.md#gradient-buckets-and-all-reduce"
 
-static const Mistake NOTHING = {"data unchanged", "Each rank still has its own numbers: send, receive and add.",
-                                LESSON};
+static const Mistake NOTHING = {"data unchanged",
+                                "Each rank still has its own numbers. Send, receive and add the parts.", LESSON};
 static const Mistake STUCK = {"deadlock",
                               "All ranks wait in receive for messages that no rank has sent. Send before you receive, "
-                              "and receive as often as the rank before you sends.",
+                              "and receive as often as the previous rank sends.",
                               "docs/16_distributed.md#failures-in-distributed-programs"};
-static const Mistake SIZES = {
-    "message size mismatch",
-    "A rank received another number of numbers than the message has. Both ranks must mean the "
-    "same part, and parts may differ in size.",
-    LESSON};
+static const Mistake SIZES = {"message size mismatch",
+                              "A rank called receive with a different count than the message has. Sender and receiver "
+                              "must use the same part, and parts may differ in size.",
+                              LESSON};
 static const Mistake HALF = {
     "missing all-gather",
-    "Each rank has one complete part, after the reduce-scatter. Send the complete parts around "
-    "the ring as well.",
+    "After the reduce-scatter, each rank has only one complete part. Send the complete parts around the ring as well.",
     LESSON};
-static const Mistake ADDED = {"added instead of replaced in the all-gather",
-                              "In the second half the parts are complete: replace your numbers by the received ones.",
-                              LESSON};
-static const Mistake REST = {"remainder left out",
-                             "count is not a multiple of ranks, and the last numbers were not summed.", LESSON};
+static const Mistake ADDED = {
+    "added instead of replaced in the all-gather",
+    "In the second half, the parts are complete. Replace your numbers with the received ones.", LESSON};
+static const Mistake REST = {
+    "remainder left out",
+    "count is not a multiple of ranks, and you did not sum the last numbers. Make some parts one number longer.",
+    LESSON};
 static const Mistake AVERAGE = {"mean instead of sum", "Do not divide by the number of ranks.", LESSON};
-static const Mistake WHOLE = {
-    "whole array sent in each step",
-    "Each rank sends the more, the more ranks there are. Cut the array into one part per rank, "
-    "and send one part in each step.",
-    LESSON};
+static const Mistake WHOLE = {"whole array sent in each step",
+                              "The more ranks there are, the more data each rank sends. Divide the array into one part "
+                              "per rank, and send one part in each step.",
+                              LESSON};
 static const Mistake MESSAGES = {
-    "too many messages", "Each message costs a latency. The ring needs one per step, 2 (ranks - 1) in all.", LESSON};
-static const Mistake OUTSIDE = {"out-of-bounds write", "Numbers before or after `data` have changed.", LESSON};
+    "too many messages",
+    "Each message has a latency. The ring needs only one message per step, 2 (ranks - 1) in total.", LESSON};
+static const Mistake OUTSIDE = {
+    "out-of-bounds write", "Numbers before or after `data` have changed. Check the start and the length of each part.",
+    LESSON};
 static const Mistake SHARED = {"static buffer shared by threads",
                                "All ranks are threads of one process and share static memory. Allocate the buffer in "
                                "each call.",
                                LESSON};
 static const Mistake UNEQUAL_PARTS = {"unequal parts",
-                                      "A step takes as long as its largest message. Let parts differ by one number at "
-                                      "most: part i starts at i * count / ranks.",
+                                      "A step takes as long as its largest message. Let the sizes of the parts differ "
+                                      "by at most one: part i starts at i * count / ranks.",
                                       LESSON};
 
 // ---- asking
@@ -144,7 +146,7 @@ static void judge(Case *c) {
   const int64_t n = data->shape.size[0], count = data->shape.size[1];
   const Array *sent = got_shaped(c, "sent", shape(n)), *messages = got_shaped(c, "messages", shape(n));
   if (!expect_that(c, got_count(c, "raised") == 0, NULL, "a rank raised an error") ||
-      !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "all ranks that had not returned waited in receive") ||
+      !expect_that(c, got_count(c, "stuck") == 0, &STUCK, "all ranks that had not returned were waiting in receive") ||
       !expect_that(c, got_count(c, "outside") == 0, &OUTSIDE, "numbers before or after the data have changed") ||
       !expect_that(c, got_count(c, "same memory") == 0, &SHARED,
                    "two ranks receive into the same memory at the same time"))
@@ -155,7 +157,7 @@ static void judge(Case *c) {
   for (int64_t i = 0; i < data->count; i++)
     want->f32[i] = (float)sum_of(data, i % count);
   if (!expect_that(c, got_count(c, "other size") == 0, &SIZES,
-                   "a rank received another number of numbers than the message had") ||
+                   "a rank called receive with a different count than the message has") ||
       !expect_array(c, "data after", want, 1e-5) || !sent || !messages)
     return;
   int64_t most_sent = 0, most_messages = 0;
@@ -182,11 +184,11 @@ EXERCISE = {
     .stars = {{"no message has more than ceil(count / ranks) numbers", {&UNEQUAL_PARTS}},
               {"at most 2 (ranks - 1) messages per rank", {&MESSAGES}}},
     .hints =
-        {"Cut the data into one part per rank: part i starts at i * count / ranks and ends where part i + 1 starts.",
-         "First half, a reduce-scatter: in step s a rank sends part rank - s, and receives part rank - s - 1, which "
-         "it adds to its own (all modulo ranks). After ranks - 1 steps part rank + 1 is complete.",
-         "Second half, an all-gather: in each step a rank sends the part that it received or completed last, and "
-         "replaces its own numbers by the received ones."},
+        {"Divide the data into one part per rank: part i starts at i * count / ranks and ends where part i + 1 starts.",
+         "The first half is a reduce-scatter. In step s, a rank sends part rank - s, receives part rank - s - 1, and "
+         "adds it to its own numbers (all modulo ranks). After ranks - 1 steps, part rank + 1 is complete.",
+         "The second half is an all-gather. In each step, a rank sends the part that it received or completed last, "
+         "and replaces its own numbers with the received ones."},
     .functions = {"ring_all_reduce"},
     .tests = {{"two ranks", ask_two, .judge = judge},
               {"four ranks", ask_four, .judge = judge},

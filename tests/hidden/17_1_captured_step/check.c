@@ -6,85 +6,78 @@
 #include <math.h>
 #include <string.h>
 
-#define STEP "docs/15_tracing.md#capturing-a-training-step"
-#define ADDRESSES "docs/15_tracing.md#a-capture-records-addresses"
-#define WARM "docs/15_tracing.md#warm-up-before-the-capture"
-#define FORBIDDEN "docs/15_tracing.md#operations-that-cannot-be-captured"
+#define STEP "docs/17_cuda_graphs.md#capturing-a-training-step"
+#define ADDRESSES "docs/17_cuda_graphs.md#a-capture-records-addresses"
+#define WARM "docs/17_cuda_graphs.md#warm-up-before-the-capture"
+#define FORBIDDEN "docs/17_cuda_graphs.md#operations-that-cannot-be-captured"
 
 static const Mistake NOTHING = {"no result returned", "Return the losses.", STEP};
 static const Mistake SAME_BATCH = {"same batch in every replay",
-                                   "A replay reads the memory that was recorded. Copy each batch into those tensors "
-                                   "before the replay, in its stream.",
+                                   "A replay reads the tensors that were captured. Before each replay, copy the next "
+                                   "batch into these tensors, on the same stream.",
                                    ADDRESSES};
-static const Mistake NO_WARM_UP = {
-    "missing warm-up step",
-    "Every replay was a first step of the optimizer, without momentum. Run a step eagerly "
-    "before the capture.",
-    WARM};
+static const Mistake NO_WARM_UP = {"missing warm-up step",
+                                   "Every replay was a first step of the optimizer, without momentum. Run at least one "
+                                   "step eagerly before the capture.",
+                                   WARM};
 static const Mistake ADDED_UP = {"gradients not cleared",
-                                 "From the capture on each step used the sum of its gradients and earlier ones. Call "
-                                 "fy_zero_grad(optimizer) just before the capture, or first in it.",
+                                 "From the capture on, each step added its gradients to earlier ones. Call "
+                                 "fy_zero_grad(optimizer) just before the capture, or as its first call.",
                                  STEP};
 static const Mistake CAPTURE_AS_STEP = {
     "capture counted as a step",
-    "One batch is missing: a capture runs nothing. Replay the graph for that batch as "
-    "well.",
+    "The model was not trained on one batch, because a capture runs nothing. Replay the graph for that batch as well.",
     ADDRESSES};
-static const Mistake EXTRA_STEPS = {"additional training steps",
-                                    "The first batch was trained on more than once. Warm up with steps that count: one "
-                                    "per batch.",
-                                    WARM};
+static const Mistake EXTRA_STEPS = {
+    "additional training steps",
+    "The first batch was used for more than one step. Warm up with regular steps, one per batch.", WARM};
 static const Mistake DEFAULT_STREAM = {"capture on the default stream",
                                        "The default stream cannot be captured. Capture on a stream from fy_stream_new.",
                                        WARM};
-static const Mistake LEFT_ALIVE = {"tensors of the warm-up kept alive",
-                                   "A loss of the warm-up was still alive at the capture, and with it the default "
-                                   "stream. Put fy_scope around each warm-up step, or use another stream.",
-                                   WARM};
+static const Mistake LEFT_ALIVE = {
+    "tensors of the warm-up kept alive",
+    "A loss from the warm-up was still alive at the capture, and its graph refers to the default stream. Put fy_scope "
+    "around each warm-up step, or warm up on another stream.",
+    WARM};
 static const Mistake WAITED_INSIDE = {
     "host synchronization during capture",
-    "Something in the captured block waits for the device, such as fy_item. Move it out "
-    "of the block.",
-    FORBIDDEN};
+    "A call in the captured block waits for the device, as fy_item does. Move it out of the block.", FORBIDDEN};
 static const Mistake COPIED_INSIDE = {
     "blocking copy during capture",
-    "The captured block copies from or to memory that is not pinned. Move the copy out of "
-    "the block.",
-    FORBIDDEN};
+    "The captured block copies from or to memory that is not pinned. Move the copy out of the block.", FORBIDDEN};
 static const Mistake LAST_LOSS = {"losses overwritten by the replay",
-                                  "All losses since the capture are equal: every replay overwrites the same tensor. "
-                                  "Copy the loss after each replay.",
+                                  "All losses since the capture are equal, because every replay overwrites the same "
+                                  "tensor. Copy the loss after each replay.",
                                   STEP};
 static const Mistake READ_EARLY = {"result read before the copy finished",
-                                   "The losses were not there yet when you returned. Wait for the device, or use a "
-                                   "blocking copy such as fy_cpu.",
+                                   "The copy of the losses had not finished when you returned. Wait for the device, or "
+                                   "use a blocking copy such as fy_cpu.",
                                    "docs/07_pitfalls.md#reading-an-asynchronous-copy-too-early"};
 static const Mistake LOSSES_MISSING = {
     "losses of some steps missing",
-    "The parameters are right, but some losses are 0. Store the loss of every step, also "
-    "of the warm-up.",
+    "The parameters are correct, but some losses are 0. Store the loss of every step, including the warm-up steps.",
     STEP};
 static const Mistake NO_STEP = {"no optimizer step in the graph",
                                 "The parameters did not change after the capture. Capture backward and fy_step, and "
                                 "do not clear the gradients between them.",
                                 STEP};
-static const Mistake NO_GRAPH = {"no CUDA graph", "All steps ran eagerly. Capture one, and replay it.", STEP};
+static const Mistake NO_GRAPH = {
+    "no CUDA graph", "All steps ran eagerly. Capture a step once, and replay it for the other batches.", STEP};
 static const Mistake MANY_CAPTURES = {
-    "repeated capture", "You captured the graph again for further steps. Capture it once, and replay it.", STEP};
+    "repeated capture", "You captured the graph again for later steps. Capture it once, and replay it.", STEP};
 static const Mistake LONG_WARM_UP = {
-    "long warm-up", "Three warm-up steps are enough. Each further one gives up the gain of a replay.", WARM};
+    "long warm-up", "Three warm-up steps are enough. Each additional eager step is slower than a replay.", WARM};
 static const Mistake WAITED = {"host synchronization in every step",
                                "The host waited for the device in every step. Use fy_copy_async_ for the batches, "
                                "and read the losses once at the end.",
                                STEP};
 static const Mistake ON_DEVICE = {"result on the wrong device", "Return the losses on the CPU.", STEP};
-static const Mistake GRAPH = {"result attached to the autograd graph", "The losses require a gradient. Detach them.",
-                              STEP};
-static const Mistake OTHER_GPU = {
-    "capture on the wrong GPU",
-    "The model's GPU is not the current one, so a stream of another GPU was captured. Use "
-    "a stream of the model's device, or fy_cuda_device_guard.",
-    "docs/06_several_gpus.md#choose-a-gpu"};
+static const Mistake GRAPH = {"result attached to the autograd graph",
+                              "The losses require a gradient. Detach them with fy_detach.", STEP};
+static const Mistake OTHER_GPU = {"capture on the wrong GPU",
+                                  "The model's GPU is not the current device, so you captured a stream of a different "
+                                  "GPU. Use a stream of the model's device, or fy_cuda_device_guard.",
+                                  "docs/06_several_gpus.md#choose-a-gpu"};
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
@@ -368,19 +361,20 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "17_1_captured_step",
     .title = "Capture a training step",
-    .after_pass = "A CUDA graph replays a whole step with one launch; new data is copied into the recorded memory.",
+    .after_pass =
+        "A CUDA graph replays a whole step with one launch. New data must be copied into the captured memory.",
     .kind = "write",
     .chapter = 17,
     .level = LEVEL_HARD,
     .minutes = 40,
     .lesson = STEP,
     .stars = {{"at most 4 forward passes on the host", {&LONG_WARM_UP}}, {"the host waits at most 6 times", {&WAITED}}},
-    .hints = {"Make two tensors on the device for one batch, x and y. Copy every batch into them: fy_copy_async_(x, "
-              "fy_select(batches, 0, i)).",
-              "Run the first three steps eagerly, each in a scope. Then call fy_zero_grad, and put forward, loss, "
+    .hints = {"Create two tensors on the device, x and y, with the size of one batch. Copy every batch into them: "
+              "fy_copy_async_(x, fy_select(batches, 0, i)).",
+              "Run the first three steps eagerly, each in an fy_scope. Then call fy_zero_grad, and put forward, loss, "
               "backward and step into fy_cuda_graph_capture(graph, .stream = stream) { ... }.",
-              "After each replay copy the loss to its element of a tensor on the device: fy_copy_(fy_select(losses, 0, "
-              "i), fy_detach(loss)). Call fy_cpu(losses) at the end."},
+              "After each replay, copy the loss to its element of a tensor on the device: fy_copy_(fy_select(losses, "
+              "0, i), fy_detach(loss)). Call fy_cpu(losses) at the end."},
     .functions = {"train_by_replays"},
     .streams = true,
     .tests = {{.name = "a dozen batches", .ask = ask, .judge = judge},

@@ -4,38 +4,40 @@
 #include <math.h>
 #include <string.h>
 
-#define LESSON "docs/15_tracing.md#benchmark-mode-choosing-algorithms"
+#define LESSON "docs/18_benchmark_mode.md#changing-input-shapes"
 
 static const Mistake EVERY_SIZE = {"algorithm search for every size",
-                                   "In benchmark mode each convolution times its algorithms for every new input size. "
-                                   "Give the model at most two sizes.",
+                                   "In benchmark mode, each convolution times its algorithms for every new input size. "
+                                   "Give the model at most two batch sizes.",
                                    LESSON};
 static const Mistake LEFT_OFF = {"benchmark mode left off",
-                                 "The mode belongs to the whole program. Restore it before you return.", LESSON};
+                                 "Benchmark mode applies to the whole program. Restore it before you return.", LESSON};
 static const Mistake DETERMINISTIC = {
     "deterministic mode left on",
     "Deterministic mode turns benchmark mode off in the whole program. Restore it before "
     "you return.",
-    LESSON};
+    "docs/18_benchmark_mode.md#reproducible-results"};
 static const Mistake REST_DROPPED = {
-    "last batch dropped", "Return the scores of all images, also of those that do not fill a batch.", LESSON};
+    "last batch dropped", "Return the scores of all images, including those that do not fill a batch.", LESSON};
 static const Mistake PADDING_LEFT = {
-    "padding not removed", "The result contains scores of images that you added. Cut them off with fy_narrow.", LESSON};
+    "padding not removed", "The result contains scores of padding images. Remove them with fy_narrow.", LESSON};
 static const Mistake FEWER = {"fewer images than a batch",
-                              "There may be fewer images in total than `batch`. Take the smaller of the two.", LESSON};
+                              "There may be fewer images in total than `batch`. Take the smaller of the two numbers.",
+                              LESSON};
 static const Mistake TOO_MANY = {"batch size exceeded", "Give the model at most `batch` images in a forward pass.",
                                  LESSON};
 static const Mistake EMPTY_PASS = {"empty batch",
-                                   "If the images fill whole batches, nothing remains. End the loop at the number of "
-                                   "images.",
+                                   "If the number of images is a multiple of `batch`, no images remain for a last "
+                                   "batch. End the loop at the number of images.",
                                    LESSON};
-static const Mistake ONE_BY_ONE = {"too many forward passes",
-                                   "Each forward pass has a fixed cost. Put as many images as allowed into each.",
-                                   "docs/07_pitfalls.md#batches-instead-of-single-samples"};
+static const Mistake ONE_BY_ONE = {
+    "too many forward passes",
+    "Each forward pass has a fixed cost. Put as many images into each pass as `batch` allows.",
+    "docs/07_pitfalls.md#batches-instead-of-single-samples"};
 static const Mistake ORDER = {"wrong order of the scores", "Return the scores in the order of the images.", LESSON};
 static const Mistake CONSTANT = {"zeros returned", "All scores are 0. Return the outputs of the model.", LESSON};
 static const Mistake NOTHING = {"no result returned", "Return the scores.", LESSON};
-static const Mistake RECORDED = {"autograd graph recorded", "Run the model in fy_no_grad: nothing is trained here.",
+static const Mistake RECORDED = {"autograd graph recorded", "Nothing is trained here. Run the model inside fy_no_grad.",
                                  LESSON};
 
 static void ask_sizes(Case *c, const int64_t *sizes, int count, int64_t batch, Give how) {
@@ -208,7 +210,8 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "18_1_groups_of_images",
     .title = "Find the bug: groups of images",
-    .after_pass = "Work that is cached per input shape pays only if the shapes repeat: batch inputs to few shapes.",
+    .after_pass = "Work that is cached per input shape pays off only if the shapes repeat, so give the model few "
+                  "distinct shapes.",
     .kind = "find the bug",
     .chapter = 18,
     .level = LEVEL_MEDIUM,
@@ -217,11 +220,11 @@ EXERCISE = {
     .lesson = LESSON,
     .stars = {{"at most `count` forward passes, none of them empty", {&ONE_BY_ONE, &EMPTY_PASS}},
               {"no autograd graph", {&RECORDED}}},
-    .hints = {"Print fy_backends_benchmark_counts().searches after each group. When does it grow, and by how many?",
-              "The scores of an image do not depend on the other images of its batch. So which images go through the "
-              "model together is your choice.",
-              "fy_cat all groups, and give the model slices of `batch` images: then it sees two sizes at most. Or fill "
-              "each group up to `batch`, and cut the additional scores off."},
+    .hints = {"Print fy_backends_benchmark_counts().searches after each group. When does it grow, and by how much?",
+              "The scores of an image do not depend on the other images in its batch. So you can choose which images "
+              "go through the model together.",
+              "Concatenate all groups with fy_cat, and give the model slices of `batch` images, so that it sees at "
+              "most two sizes. Or pad each group to `batch` images, and remove the additional scores."},
     .functions = {"score_all"},
     .tests = {{.name = "all sizes different", .ask = ask_usual, .judge = judge},
               {.name = "growing sizes", .ask = ask_growing, .judge = judge},

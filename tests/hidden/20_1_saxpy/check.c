@@ -16,24 +16,25 @@ static const Mistake ROUNDED_DOWN = {"grid size rounded down",
 static const Mistake OVERWRITTEN = {"y overwritten", "Add a * x[i] to the old value of y[i].",
                                     LESSON "#five-versions-of-saxpy"};
 static const Mistake EMPTY_GRID = {"empty grid",
-                                   "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
+                                   "For n = 0, a grid of 0 blocks is an invalid configuration. Launch nothing.",
                                    LESSON "#grid-block-guard"};
 static const Mistake LAUNCH_EACH = {"one launch per element",
-                                    "A launch costs microseconds. Let one launch have a thread for each element.",
+                                    "A launch costs microseconds. Use one launch, with a thread for each element.",
                                     LESSON "#five-versions-of-saxpy"};
 static const Mistake LAUNCHES = {"too many launches",
                                  "A launch costs microseconds. One launch is enough for all elements.",
                                  LESSON "#five-versions-of-saxpy"};
-static const Mistake WHOLE_FACTOR = {"float truncated to int",
-                                     "a is a float. Somewhere it was converted to an int, so its fraction was lost.",
-                                     LESSON "#five-versions-of-saxpy"};
+static const Mistake WHOLE_FACTOR = {
+    "float truncated to int", "a is a float, but your code converts it to an int somewhere, so its fraction is lost.",
+    LESSON "#five-versions-of-saxpy"};
 static const Mistake CAPPED = {"capped grid without a loop",
                                "The elements after the first 65535 blocks are unchanged. A grid may have 2147483647 "
-                               "blocks along x; a smaller one needs a grid-stride loop.",
+                               "blocks along x, but a smaller grid needs a grid-stride loop.",
                                LESSON "#grid-block-guard"};
 static const Mistake FIRST_LEFT_OUT = {"off-by-one error", "y[0] is unchanged. Indices start at 0.",
                                        LESSON "#grid-block-guard"};
-static const Mistake SWAPPED = {"x and y swapped", "Scale x and add it to y.", LESSON "#five-versions-of-saxpy"};
+static const Mistake SWAPPED = {"x and y swapped", "You scaled y. Scale x instead, and add it to y.",
+                                LESSON "#five-versions-of-saxpy"};
 static const Mistake ONE_THREAD = {"serial kernel",
                                    "One thread loops over all elements, and the rest of the GPU is idle. Give each "
                                    "thread its own element.",
@@ -41,10 +42,10 @@ static const Mistake ONE_THREAD = {"serial kernel",
 static const Mistake ONE_BLOCK = {"single block",
                                   "A block runs on one multiprocessor, and the others are idle. Use several blocks.",
                                   LESSON "#five-versions-of-saxpy"};
-static const Mistake SMALL_BLOCKS = {"block smaller than a warp",
-                                     "A warp has 32 threads. A smaller block leaves lanes of its warp idle: use whole "
-                                     "warps, 256 threads for example.",
-                                     "docs/21_the_machine.md#warps"};
+static const Mistake SMALL_BLOCKS = {
+    "block smaller than a warp",
+    "A warp has 32 threads. A smaller block leaves lanes of its warp idle. Use whole warps, for example 256 threads.",
+    "docs/21_the_machine.md#warps"};
 
 // a has a fraction, and all products and sums are exact.
 static void ask(Case *c, int64_t n) {
@@ -214,7 +215,7 @@ EXERCISE = {
     .id = "20_1_saxpy",
     .title = "SAXPY: one thread for each element",
     .after_pass =
-        "The global index is blockIdx.x * blockDim.x + threadIdx.x, and a bounds check masks the surplus threads.",
+        "The global index is blockIdx.x * blockDim.x + threadIdx.x, and a bounds check excludes the surplus threads.",
     .kind = "kernel",
     .chapter = 20,
     .level = LEVEL_EASY,
@@ -225,7 +226,7 @@ EXERCISE = {
               {"more than one block for more than 1024 elements", {&ONE_BLOCK}}},
     .hints = {"A thread knows its block (blockIdx.x), the size of a block (blockDim.x) and its index in the block "
               "(threadIdx.x). What is its index in the grid?",
-              "The last block may have more threads than there are elements left. They must do nothing.",
+              "The last block may have more threads than there are elements left. These threads must do nothing.",
               "Launch (n + 255) / 256 blocks of 256 threads, and nothing if n is 0. Thread i = blockIdx.x * blockDim.x "
               "+ threadIdx.x computes y[i] if i < n."},
     .functions = {"saxpy_on_device"},

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// More elements than are worth sending, and than kernels' tests have device memory for: in managed memory, all alike, and some of
-// them sent back.
+// For arrays that are too large to send, and too large for the device memory of the kernel tests. They are in managed memory, all
+// elements are equal, and only some of them are sent back.
 static float *filled(int n, float value) {
   float *memory = NULL;
   cudaMallocManaged((void **)&memory, (size_t)n * sizeof *memory);

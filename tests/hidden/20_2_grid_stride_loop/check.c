@@ -4,15 +4,14 @@
 
 #define LESSON "docs/20_the_first_kernel.md"
 
-static const Mistake ONE_PASS = {
-    "missing grid-stride loop",
-    "Each thread computed one element, so the elements beyond the grid are unchanged. Turn "
-    "the if into a loop whose step is the number of threads in the grid.",
+static const Mistake ONE_PASS = {"missing grid-stride loop",
+                                 "Each thread computed one element, so the elements beyond the grid are unchanged. "
+                                 "Replace the if with a loop whose step is the number of threads in the grid.",
+                                 LESSON "#five-versions-of-saxpy"};
+static const Mistake BLOCK_STRIDE = {
+    "block stride instead of grid stride",
+    "With a step of blockDim.x, several blocks compute the same elements. Use a step of gridDim.x * blockDim.x.",
     LESSON "#five-versions-of-saxpy"};
-static const Mistake BLOCK_STRIDE = {"block stride instead of grid stride",
-                                     "With a step of blockDim.x, several blocks compute the same elements. Use "
-                                     "gridDim.x * blockDim.x.",
-                                     LESSON "#five-versions-of-saxpy"};
 static const Mistake BLOCK_INDEX = {"block index missing",
                                     "threadIdx.x starts again at 0 in every block, so all blocks compute the same "
                                     "elements. Start at blockIdx.x * blockDim.x + threadIdx.x.",
@@ -22,22 +21,23 @@ static const Mistake CHUNKS = {"contiguous chunk per thread",
                                "apart. Let thread t take the elements t, t + T, t + 2 T, ...",
                                "docs/22_global_memory.md#strided-access"};
 static const Mistake OWN_SHAPE = {"launch configuration ignored",
-                                  "Launch `blocks` blocks of `threads` threads. The loop in the kernel makes up for a "
-                                  "grid that is too small.",
+                                  "Launch `blocks` blocks of `threads` threads. If the grid is smaller than n, the "
+                                  "loop in the kernel computes the other elements.",
                                   LESSON "#five-versions-of-saxpy"};
 static const Mistake LAUNCHES = {"several launches",
                                  "The host launched the kernel more than once. One launch is enough if the kernel has "
                                  "the loop.",
                                  LESSON "#five-versions-of-saxpy"};
 static const Mistake REMAINDER = {"remainder left out",
-                                  "n divided by the number of threads rounds down, so the last elements are unchanged. "
-                                  "Loop while the index is less than n.",
+                                  "n divided by the number of threads is rounded down, so the last elements are "
+                                  "unchanged. Loop while the index is less than n.",
                                   LESSON "#five-versions-of-saxpy"};
 static const Mistake EXCHANGED = {"grid and block size swapped",
-                                  "kernel<<<blocks, threads>>>: the number of blocks comes first.",
+                                  "In kernel<<<blocks, threads>>>, the number of blocks comes first.",
                                   LESSON "#host-and-device"};
 static const Mistake WHOLE_NUMBERS = {
-    "float truncated to int", "a and b are floats. Somewhere one was converted to an int, so its fraction was lost.",
+    "float truncated to int",
+    "a and b are floats, but your code converts one of them to an int, so its fraction is lost.",
     LESSON "#five-versions-of-saxpy"};
 static const Mistake INDEX_FOR_THREAD = {"element index instead of thread index",
                                          "who[i] is the index of the thread that computed element i. It is the same in "
@@ -46,9 +46,10 @@ static const Mistake INDEX_FOR_THREAD = {"element index instead of thread index"
 static const Mistake LOCAL_NUMBER = {"thread index local to the block",
                                      "who[i] is the thread's index in the grid: blockIdx.x * blockDim.x + threadIdx.x.",
                                      LESSON "#grid-block-guard"};
-static const Mistake TWICE = {"element computed twice",
-                              "Some elements were updated twice: by two threads, or twice by one thread.",
-                              LESSON "#grid-block-guard"};
+static const Mistake TWICE = {
+    "element computed twice",
+    "Some elements were updated twice, by two threads or by the same thread. Check where the loop starts and its step.",
+    LESSON "#grid-block-guard"};
 
 static void ask(Case *c, int64_t n, int64_t blocks, int64_t threads) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), -4, 4), (Give){.device = "cuda:0"});
@@ -248,18 +249,18 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "20_2_grid_stride_loop",
     .title = "Grid-stride loop",
-    .after_pass = "A grid-stride loop is right for any number of blocks and threads.",
+    .after_pass = "A grid-stride loop works for any number of blocks and threads.",
     .kind = "kernel",
     .chapter = 20,
     .level = LEVEL_EASY,
     .minutes = 15,
     .essential = true,
     .lesson = "docs/20_the_first_kernel.md#five-versions-of-saxpy",
-    .hints = {"A thread that has computed one element goes on with another. How far away is it, so that no two threads "
-              "meet?",
-              "The step is the number of threads in the grid, gridDim.x * blockDim.x. The thread's index is where it "
-              "starts.",
-              "for (int i = thread; i < n; i += stride): the loop's condition is also the bounds check."},
+    .hints = {"After a thread has computed one element, it continues with another one. How far away must that be, so "
+              "that no two threads compute the same element?",
+              "The step is the number of threads in the grid, gridDim.x * blockDim.x. The loop starts at the thread's "
+              "index in the grid.",
+              "Write for (int i = thread; i < n; i += stride). The loop's condition is also the bounds check."},
     .functions = {"affine_on_device"},
     .tests = {{.name = "one block", .ask = ask_one_block, .judge = judge},
               {.name = "fewer threads than elements", .ask = ask_small_grid, .judge = judge},

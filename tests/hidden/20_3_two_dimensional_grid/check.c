@@ -6,30 +6,30 @@
 
 #define LESSON "docs/20_the_first_kernel.md"
 
-static const Mistake MIXED_UP = {"rows and columns swapped",
-                                 "x runs along the columns, y along the rows. Check the grid's size, the index of a "
-                                 "thread and the bounds check for each of them.",
-                                 LESSON "#grid-block-guard"};
+static const Mistake MIXED_UP = {
+    "rows and columns swapped",
+    "x is the column, and y is the row. Check the grid size, the thread's index and the bounds check for both.",
+    LESSON "#grid-block-guard"};
 static const Mistake NO_PITCH = {"pitch ignored",
                                  "Row r does not start at r * columns, because rows are padded. It starts r * pitch "
-                                 "bytes after the image.",
+                                 "bytes after the start of the image.",
                                  LESSON "#grid-block-guard"};
-static const Mistake PITCH_IN_ELEMENTS = {
-    "pitch in elements instead of bytes",
-    "A pitch is in bytes. Added to a float *, it goes four times too far: cast to "
-    "char * first, or divide it by sizeof(float).",
+static const Mistake PITCH_IN_ELEMENTS = {"pitch in elements instead of bytes",
+                                          "A pitch is in bytes. If you add it to a float *, it advances four times too "
+                                          "far. Cast to char * first, or divide the pitch by sizeof(float).",
+                                          LESSON "#grid-block-guard"};
+static const Mistake ONE_PITCH = {
+    "same pitch for both images",
+    "in and out have different pitches. Compute each row's address with the pitch of its image.",
     LESSON "#grid-block-guard"};
-static const Mistake ONE_PITCH = {"same pitch for both images",
-                                  "in and out have different pitches. Compute each row's address with its own.",
-                                  LESSON "#grid-block-guard"};
 static const Mistake PADDING = {"padding overwritten",
-                                "Threads past the last column wrote into the padding of their row. Compare the column "
-                                "with columns.",
+                                "Threads past the last column wrote into the padding of their row. Let only threads "
+                                "with a column less than `columns` write.",
                                 LESSON "#grid-block-guard"};
-static const Mistake EDGES = {"grid size rounded down",
-                              "The division by the block's size leaves out the last, partial block. Round up in both "
-                              "dimensions.",
-                              LESSON "#grid-block-guard"};
+static const Mistake EDGES = {
+    "grid size rounded down",
+    "The division by the block size leaves out the last, partial block. Round up in both dimensions.",
+    LESSON "#grid-block-guard"};
 static const Mistake BLOCK_INDEX = {"block index missing",
                                     "threadIdx starts again at (0, 0) in every block. Add blockIdx.x * blockDim.x to "
                                     "the column and blockIdx.y * blockDim.y to the row.",
@@ -48,14 +48,14 @@ static const Mistake LAST_LEFT_OUT = {"off-by-one error in the bounds check",
                                       "The last row or column is missing. Rows go from 0 to rows - 1, columns from 0 "
                                       "to columns - 1.",
                                       LESSON "#grid-block-guard"};
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "The lanes of a warp access different rows, so each needs a sector of its own. Let "
-                                    "x run along the columns.",
-                                    "docs/22_global_memory.md#strided-access"};
-static const Mistake FEW_THREADS = {"too few threads",
-                                    "A few threads with a loop each leave most of a GPU idle. Use a thread for each "
-                                    "pixel, or for a few pixels.",
-                                    LESSON "#grid-block-guard"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "The lanes of a warp access different rows, so each lane needs its own sector. Let x be the column.",
+    "docs/22_global_memory.md#strided-access"};
+static const Mistake FEW_THREADS = {
+    "too few threads",
+    "A few threads with loops leave most of the GPU idle. Use a thread for each pixel, or for a few pixels.",
+    LESSON "#grid-block-guard"};
 static const Mistake ONE_BLOCK = {"single block",
                                   "A block runs on one multiprocessor, and the others are idle. Use several blocks.",
                                   LESSON "#grid-block-guard"};
@@ -65,7 +65,7 @@ static const Mistake TOO_TALL = {
     "several rows, or loop over rows with a stride of gridDim.y blocks.",
     LESSON "#grid-block-guard"};
 static const Mistake TERM_LEFT_OUT = {"gain or shift missing",
-                                      "Multiply a pixel by its row's gain and add its column's shift.",
+                                      "Multiply each pixel by its row's gain, and add its column's shift.",
                                       LESSON "#five-versions-of-saxpy"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
@@ -299,8 +299,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "20_3_two_dimensional_grid",
     .title = "Two-dimensional grid and pitch",
-    .after_pass =
-        "In pitched memory, row r starts r * pitch bytes after the first; dim3 gives a grid rows and columns.",
+    .after_pass = "In pitched memory, row r starts r * pitch bytes after row 0. A dim3 gives a grid two dimensions.",
     .kind = "kernel",
     .chapter = 20,
     .level = LEVEL_MEDIUM,
@@ -308,11 +307,10 @@ EXERCISE = {
     .lesson = "docs/20_the_first_kernel.md#five-versions-of-saxpy",
     .stars = {{"coalesced: at most 2 x the ideal sectors per request", {&UNCOALESCED}},
               {"at least 2048 threads for more than 65536 pixels", {&FEW_THREADS, &ONE_BLOCK}}},
-    .hints =
-        {"Compute the column from blockIdx.x, blockDim.x and threadIdx.x, and the row in the same way from their y. "
-         "Each needs a bounds check.",
-         "Row r starts at (const float *)((const char *)in + r * in_pitch).",
-         "For dim3 threads(32, 8), launch dim3 blocks((columns + 31) / 32, (rows + 7) / 8)."},
+    .hints = {"Compute the column from blockIdx.x, blockDim.x and threadIdx.x, and the row in the same way from the y "
+              "members. Both need a bounds check.",
+              "Row r starts at (const float *)((const char *)in + r * in_pitch).",
+              "With dim3 threads(32, 8), launch dim3 blocks((columns + 31) / 32, (rows + 7) / 8)."},
     .functions = {"light_on_device"},
     .tests =
         {{.name = "smaller than a block", .ask = ask_small, .judge = judge},

@@ -2,7 +2,7 @@
 #include "driver.h"
 #include "answer.h"
 
-// The images come with their padding, as wider arrays, so that what an answer does to it is seen.
+// The images are wider arrays that include the padding, so that the check sees whether an answer changes it.
 static size_t pitch_of(const Array *image) {
   return (size_t)image->shape.size[1] * sizeof(float);
 }

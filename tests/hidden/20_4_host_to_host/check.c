@@ -14,40 +14,37 @@ static const Mistake NOT_FETCHED = {"result not copied back",
 static const Mistake NOT_BROUGHT = {"input not copied to the device",
                                     "Memory from cudaMalloc is uninitialized. Copy x to the device first.", WHOLE};
 static const Mistake IN_ELEMENTS = {"size in elements instead of bytes",
-                                    "cudaMalloc and cudaMemcpy count bytes: n * sizeof(float), not n.", WHOLE};
+                                    "cudaMalloc and cudaMemcpy take sizes in bytes: n * sizeof(float), not n.", WHOLE};
 static const Mistake KEPT = {"device memory leak",
-                             "Free everything that cudaMalloc returned, in every call, and after an error as well.",
-                             WHOLE};
+                             "Free everything that cudaMalloc returned, in every call and even after an error.", WHOLE};
 static const Mistake IGNORED = {"unchecked CUDA error",
-                                "A call or the launch failed, and the function went on. Check what each call returns, "
-                                "and cudaGetLastError() after the launch.",
+                                "A call or the launch failed, but the function continued. Check what each call "
+                                "returns, and call cudaGetLastError() after the launch.",
                                 ERRORS};
-static const Mistake NOT_SAID = {
-    "first error not reported",
-    "*error is not what the failed call returned. Keep the first error: cudaFree and other "
-    "later calls may succeed.",
-    ERRORS};
+static const Mistake NOT_SAID = {"first error not reported",
+                                 "*error is not the error of the call that failed. Store the first error, because "
+                                 "later calls such as cudaFree may succeed.",
+                                 ERRORS};
 static const Mistake INVENTED = {"error reported after success", "If all calls succeed, set *error to cudaSuccess.",
                                  ERRORS};
-static const Mistake ERROR_NOT_WRITTEN = {"error code not written", "Set *error in every call, also for n = 0.",
+static const Mistake ERROR_NOT_WRITTEN = {"error code not written", "Set *error in every call, even for n = 0.",
                                           ERRORS};
 static const Mistake EMPTY_GRID = {"empty grid",
-                                   "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
+                                   "For n = 0, a grid of 0 blocks is an invalid configuration. Launch nothing.",
                                    "docs/20_the_first_kernel.md#grid-block-guard"};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "n / threads rounds down, so the last elements have no thread. Round up: (n + "
                                      "threads - 1) / threads.",
                                      "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake HOST_POINTER = {"host pointer passed to a kernel",
-                                     "x and y are host addresses, which a kernel cannot use. Pass it memory from "
-                                     "cudaMalloc.",
-                                     WHOLE};
+static const Mistake HOST_POINTER = {
+    "host pointer passed to a kernel",
+    "x and y are host addresses, which a kernel cannot use. Pass memory from cudaMalloc to the kernel.", WHOLE};
 static const Mistake NOT_COPIED = {"data not copied with cudaMemcpy",
-                                   "This exercise is about explicit copies. Copy x to memory from cudaMalloc, and y "
-                                   "back, with cudaMemcpy.",
+                                   "This exercise requires explicit copies. With cudaMemcpy, copy x to memory from "
+                                   "cudaMalloc, and copy the result back to y.",
                                    WHOLE};
-static const Mistake TOO_MANY = {"redundant copies", "Copy x to the device once and y back once, n floats each.",
-                                 WHOLE};
+static const Mistake TOO_MANY = {"redundant copies",
+                                 "Copy x to the device once, and copy y back once, with n floats each.", WHOLE};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n > 0 ? n : 5), 1, 4), (Give){.device = "cpu"});
@@ -144,15 +141,15 @@ static void judge_too_large(Case *c) {
   const int64_t too_much = got_count(c, "error of too much");
   const bool in_chunks = too_much == 0 && got_number(c, "right of too much") == 1; // through a buffer that fits
   if (got_number(c, "memory taken") == 1 && !in_chunks &&
-      !expect_exactly(c, "*error where the device has no memory left", too_much, 2,
+      !expect_exactly(c, "*error when the device has no memory left", too_much, 2,
                       got_count(c, "done after too much") == 0 ? &NOT_SAID : &IGNORED))
     return;
   if (got_number(c, "memory taken") == 1) {
     const int64_t error = got_count(c, "error of half");
     expect_that(c, error == 2 || (error == 0 && got_number(c, "right of half") == 1), &IGNORED,
-                "with device memory for one of the arrays and not for two, *error is %lld%s", (long long)error,
-                error ? "" : ", and y is not right");
-    if (!expect_exactly(c, "bytes not freed after a call with memory for one array of two",
+                "with device memory for only one array, *error is %lld%s", (long long)error,
+                error ? "" : ", but y is not correct");
+    if (!expect_exactly(c, "bytes not freed after a call with device memory for only one array",
                         got_count(c, "kept of half"), 0, &KEPT))
       return;
   }
@@ -173,12 +170,12 @@ static void judge_refused(Case *c) {
       continue;
     const bool ignored = after->i64[i] > 0;
     if (!expect_that(c, said->i64[i] == refused, ignored ? &IGNORED : &NOT_SAID,
-                     "the %s copy or launch on the device returned error %d, and *error is %lld", name[i], refused,
+                     "the %s copy or launch returned error %d, but *error is %lld", name[i], refused,
                      (long long)said->i64[i]) ||
-        !expect_that(c, !ignored, &IGNORED, "the %s copy or launch on the device failed, and %lld more followed",
-                     name[i], (long long)after->i64[i]) ||
+        !expect_that(c, !ignored, &IGNORED, "the %s copy or launch failed, and %lld more followed", name[i],
+                     (long long)after->i64[i]) ||
         !expect_that(c, kept->i64[i] <= 0, &KEPT,
-                     "the %s copy or launch on the device failed, and %lld bytes of it were not freed", name[i],
+                     "the %s copy or launch failed, and %lld bytes were not freed afterwards", name[i],
                      (long long)kept->i64[i]))
       return;
   }
@@ -196,7 +193,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "20_4_host_to_host",
     .title = "Allocate, copy, launch, copy back",
-    .after_pass = "Every CUDA call can fail: check it, report the first error, and free the memory in any case.",
+    .after_pass = "Every CUDA call can fail. Check each one, report the first error, and free the memory in any case.",
     .kind = "kernel",
     .chapter = 20,
     .level = LEVEL_MEDIUM,
@@ -204,11 +201,12 @@ EXERCISE = {
     .essential = true,
     .lesson = WHOLE,
     .stars = {{"n floats are copied in each direction, and no more", {&TOO_MANY}}},
-    .hints = {"The steps are cudaMalloc, cudaMemcpy to the device, the launch, cudaGetLastError, cudaMemcpy back, "
-              "cudaFree.",
-              "If a step fails, skip the next ones, but free the memory. *error is what the failed step returned.",
-              "Write one function that does the steps and returns at the first error, and one that calls it and then "
-              "frees: cudaFree(NULL) does nothing."},
+    .hints =
+        {"The steps are cudaMalloc, cudaMemcpy to the device, the launch, cudaGetLastError, cudaMemcpy back, "
+         "cudaFree.",
+         "If a step fails, skip the remaining steps, but free the memory. *error must be the error of the failed step.",
+         "Write one function that runs the steps and returns at the first error, and a second one that calls it and "
+         "then frees the memory. cudaFree(NULL) does nothing."},
     .functions = {"scale_on_device"},
     .tests = {{.name = "less than a block", .ask = ask_small, .judge = judge},
               {.name = "several blocks, odd", .ask = ask_odd, .judge = judge},

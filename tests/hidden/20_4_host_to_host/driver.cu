@@ -30,13 +30,13 @@ static double work_done(void) {
 #endif
 }
 
-// Takes all memory of the device but `left` bytes. NULL: it could not.
+// Allocates all device memory except `left` bytes. Returns NULL if this fails.
 static void *leave_free(size_t left) {
   void *taken = NULL;
   return cudaMalloc(&taken, available() - left) == cudaSuccess ? taken : NULL;
 }
 
-// Doubles n elements, of which only the first are those of x. Is the result right?
+// Doubles n elements, of which only the first 5 come from x. Returns whether the result is correct.
 static bool doubles(const float *x, int n, int *error) {
   float *large = (float *)calloc((size_t)n, sizeof *large);
   memcpy(large, x, 5 * sizeof *large);
@@ -47,7 +47,7 @@ static bool doubles(const float *x, int n, int *error) {
   return right;
 }
 
-// There is memory for one such array, and not for two.
+// Runs with device memory for one array, but not for two.
 static void ask_for_half(Driver *d, const float *x) {
   void *taken = leave_free(LEFT_FOR_ONE);
   int error;
@@ -60,7 +60,7 @@ static void ask_for_half(Driver *d, const float *x) {
   cudaFree(taken);
 }
 
-// All of the device's memory but a little is taken, and the arrays are larger than that.
+// Runs with little device memory left, and arrays that are larger than that.
 static void ask_too_much(Driver *d) {
   const Array *x = driver_array(d, "x");
   void *taken = leave_free(LEFT_FREE);
@@ -76,7 +76,7 @@ static void ask_too_much(Driver *d) {
 }
 
 #ifdef FERRY_SIM
-// The first, the second, the third of what it has done on the device fails: a copy, the launch, a copy.
+// Makes the first, second and third operation on the device fail in turn: a copy, the launch, a copy.
 static void ask_refused(Driver *d, float *y, const float *x, int n) {
   enum { OPERATIONS = 3 };
   int64_t said[OPERATIONS], after[OPERATIONS], kept[OPERATIONS];

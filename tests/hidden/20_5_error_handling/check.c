@@ -10,30 +10,29 @@ static const Mistake BLAMED = {"earlier error blamed on the launch",
                                LESSON};
 static const Mistake PEEKED = {"error not cleared",
                                "After your function, cudaGetLastError still returns an error. cudaPeekAtLastError does "
-                               "not clear it, cudaGetLastError does.",
+                               "not clear it, but cudaGetLastError does.",
                                LESSON};
 static const Mistake NOT_ASKED = {"missing error check after the launch",
-                                  "A launch returns nothing. Call cudaGetLastError() after it.", LESSON};
-static const Mistake STOPPED = {"no launch after an earlier error",
-                                "An error of an earlier call does not prevent the next launch: report it in *before, "
-                                "and launch the kernel.",
-                                LESSON};
-static const Mistake NOT_AWAITED = {"missing synchronization",
-                                    "A launch returns before the kernel has run. cudaDeviceSynchronize waits for it, "
-                                    "and returns its error.",
-                                    LESSON};
+                                  "A launch returns no error code. Call cudaGetLastError() after it.", LESSON};
+static const Mistake STOPPED = {
+    "no launch after an earlier error",
+    "An error of an earlier call does not prevent the next launch. Report it in *before, and launch the kernel.",
+    LESSON};
+static const Mistake NOT_AWAITED = {
+    "missing synchronization",
+    "A launch returns before the kernel has run. cudaDeviceSynchronize waits for the kernel, and returns its error.",
+    LESSON};
 static const Mistake ASKED_EARLY = {
     "polling instead of synchronization",
-    "cudaErrorNotReady is not an error of the kernel: it has not finished. Wait for it.", LESSON};
-static const Mistake MIXED = {"launch error reported as kernel error",
-                              "After an invalid launch no kernel runs: *launch is the error, *kernel is cudaSuccess.",
-                              LESSON};
+    "cudaErrorNotReady only means that the kernel has not finished. Wait for it with a synchronizing call.", LESSON};
+static const Mistake MIXED = {
+    "launch error reported as kernel error",
+    "After an invalid launch, no kernel runs: *launch is the error, and *kernel is cudaSuccess.", LESSON};
 static const Mistake EARLIER_LOST = {"earlier error lost",
                                      "Store the error that was pending before the call in *before.", LESSON};
-static const Mistake BY_HAND = {"hard-coded launch limits",
-                                "You reported an error for a launch that is valid. Let the runtime decide, and ask it "
-                                "for the error.",
-                                LESSON};
+static const Mistake BY_HAND = {
+    "hard-coded launch limits",
+    "You reported an error for a launch that is valid. Try the launch, and get the error from the runtime.", LESSON};
 
 enum { INVALID_CONFIGURATION = 9, INVALID_DEVICE = 101, NOT_READY = 600, ILLEGAL_ADDRESS = 700 };
 
@@ -108,7 +107,8 @@ static void judge(Case *c) {
   // It gave up without a launch, so nothing can be said of what it would do after one.
   if (stale && !launched && !unseen && launch == 0) {
     expect_before(c, stale, launch);
-    expect_that(c, false, &STOPPED, "no launch was tried after error %lld of an earlier call", (long long)stale);
+    expect_that(c, false, &STOPPED, "the kernel was not launched after error %lld of an earlier call",
+                (long long)stale);
     return;
   }
   if (null)
@@ -147,7 +147,7 @@ EXERCISE = {
     .minutes = 25,
     .lesson = LESSON,
     .hints = {"cudaGetLastError returns the last error and clears it. Call it more than once.",
-              "If the launch was valid, wait for the kernel: cudaDeviceSynchronize returns its error.",
+              "If the launch was valid, wait for the kernel. cudaDeviceSynchronize returns its error.",
               "Before the launch: *before = cudaGetLastError(). After it: *launch = cudaGetLastError(). If that is "
               "cudaSuccess: *kernel = cudaDeviceSynchronize()."},
     .functions = {"mark_on_device"},

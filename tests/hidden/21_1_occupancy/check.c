@@ -6,31 +6,36 @@
 #define OCCUPANCY "docs/21_the_machine.md#occupancy"
 #define WAVES "docs/21_the_machine.md#waves-and-tails"
 
-static const Mistake WARPS = {
-    "threads not rounded up to whole warps",
-    "A block of 33 threads has two warps: it takes the threads of 64, and the registers of 64.", OCCUPANCY};
-static const Mistake UNITS = {
-    "register allocation unit ignored",
-    "Registers are allocated to a warp in units of 256. With 33 per thread a warp needs 1056, "
-    "and gets 1280.",
-    OCCUPANCY};
+static const Mistake WARPS = {"threads not rounded up to whole warps",
+                              "A block of 33 threads has two warps, so it takes up the threads and registers of 64. "
+                              "Round the number of threads up to whole warps.",
+                              OCCUPANCY};
+static const Mistake UNITS = {"register allocation unit ignored",
+                              "Registers are allocated to each warp in units of 256. With 33 registers per thread, a "
+                              "warp needs 1056 and gets 1280. Round the registers of a warp up to a multiple of 256.",
+                              OCCUPANCY};
 static const Mistake BLOCK_UNITS = {"registers rounded up per block instead of per warp",
                                     "Round up the registers of one warp to a multiple of 256, then multiply by the "
                                     "number of warps.",
                                     OCCUPANCY};
-static const Mistake RESERVED = {
-    "reserved shared memory ignored",
-    "Each block takes reserved_bytes of shared memory as well, even if it uses none itself.", OCCUPANCY};
+static const Mistake RESERVED = {"reserved shared memory ignored",
+                                 "Each block takes up reserved_bytes of shared memory in addition to its own, even if "
+                                 "it uses none. Add them to shared_bytes.",
+                                 OCCUPANCY};
 static const Mistake RESERVED_ONCE = {"reserved shared memory subtracted once",
-                                      "Each block takes the reserved bytes: add them to shared_bytes.", OCCUPANCY};
+                                      "Each block takes up reserved_bytes of shared memory. Add them to shared_bytes "
+                                      "instead of subtracting them once from the limit.",
+                                      OCCUPANCY};
 static const Mistake MOST_BLOCKS = {
     "block limit ignored", "A multiprocessor holds at most gpu->blocks blocks, however small they are.", OCCUPANCY};
 static const Mistake NO_REGISTERS = {
-    "register limit ignored", "Registers are the fourth limit, after threads, blocks and shared memory.", OCCUPANCY};
-static const Mistake ONE_SM = {"number of multiprocessors ignored",
-                               "All multiprocessors together run a wave: multiply the blocks that fit by their number.",
-                               WAVES};
-static const Mistake DOWN = {"waves rounded down", "A partial wave counts as a wave: round up.", WAVES};
+    "register limit ignored",
+    "Registers also limit the number of blocks. Divide gpu->registers by the registers that a block takes up.",
+    OCCUPANCY};
+static const Mistake ONE_SM = {
+    "number of multiprocessors ignored",
+    "A wave fills all multiprocessors: it has gpu->multiprocessors * blocks_that_fit blocks.", WAVES};
+static const Mistake DOWN = {"waves rounded down", "A partial wave counts as a wave, so round up.", WAVES};
 static const Mistake FULL_IS_ZERO = {"full last wave counted as empty",
                                      "If the blocks divide evenly into waves, the last wave is full: return 1.", WAVES};
 
@@ -216,12 +221,11 @@ EXERCISE = {
     .minutes = 30,
     .essential = true,
     .lesson = OCCUPANCY,
-    .hints =
-        {"Compute four numbers: how many blocks the threads, the registers, the shared memory and the block limit "
-         "allow. The smallest one counts.",
-         "Count warps first: (threads + 31) / 32. A warp takes (registers * 32 + 255) / 256 * 256 registers.",
-         "A wave has multiprocessors * blocks_that_fit blocks. blocks_in_grid - (waves - 1) * wave blocks are left "
-         "for the last one."},
+    .hints = {"Compute four limits on the number of blocks: by threads, registers, shared memory and block slots. The "
+              "smallest limit is the result.",
+              "Count warps first: (threads + 31) / 32. A warp takes (registers * 32 + 255) / 256 * 256 registers.",
+              "wave = multiprocessors * blocks_that_fit is the number of blocks in a full wave. The last wave has "
+              "blocks_in_grid - (waves - 1) * wave blocks."},
     .functions = {"blocks_that_fit", "waves", "last_wave"},
     .tests = {{.name = "an A100", .ask = ask_a100, .judge = judge},
               {.name = "a T4, whole warps", .ask = ask_t4, .judge = judge},

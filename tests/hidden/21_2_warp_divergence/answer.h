@@ -1,6 +1,6 @@
-// What an answer to exercise 21.2 defines, and the two kinds of work. On simulated devices each call of them is counted.
+// What an answer to exercise 21.2 defines, and the two kinds of work. On simulated devices, each call of even_work and odd_work is counted.
 #include <cuda_runtime.h>
-#define FERRY_COUNTED_CUH // the functions of exercises/counted.cuh are these here
+#define FERRY_COUNTED_CUH // the functions below replace those of exercises/counted.cuh
 
 extern "C" void two_kinds_on_device(float *out, const float *x, int n);
 

@@ -5,33 +5,40 @@
 
 #define LESSON "docs/21_the_machine.md#warp-divergence"
 
-static const Mistake DIVERGENCE = {"warp divergence",
-                                   "The lanes of a warp take different branches, so the warp executes both with half "
-                                   "of its lanes inactive. Give each warp one kind of work, or each thread both.",
-                                   LESSON};
-static const Mistake SMALL_BLOCKS = {"block smaller than a warp",
-                                     "A warp has 32 threads. In a smaller block its other lanes are idle.",
-                                     "docs/21_the_machine.md#warps"};
+static const Mistake DIVERGENCE = {
+    "warp divergence",
+    "The lanes of a warp take different branches, so the warp executes both with half of its lanes inactive. Give each "
+    "warp only one kind of element, or let each thread compute one of each kind.",
+    LESSON};
+static const Mistake SMALL_BLOCKS = {
+    "block smaller than a warp",
+    "A warp has 32 lanes. In a smaller block, some of them are always idle. Use a multiple of 32 threads per block.",
+    "docs/21_the_machine.md#warps"};
 static const Mistake TWICE = {"redundant work",
-                              "Both functions were called for an element, and one result was discarded. Each element "
-                              "needs one of them.",
+                              "Your kernel calls both functions for an element and discards one of the results. Call "
+                              "only the function that the element needs.",
                               LESSON};
-static const Mistake EXCHANGED = {"even and odd swapped",
-                                  "Elements 0, 2, 4, ... get even_work, elements 1, 3, 5, ... get odd_work.", LESSON};
-static const Mistake ONE_KIND = {"odd elements ignored", "Elements 1, 3, 5, ... get odd_work.", LESSON};
+static const Mistake EXCHANGED = {
+    "even and odd swapped", "Apply even_work to elements 0, 2, 4, ... and odd_work to elements 1, 3, 5, ...", LESSON};
+static const Mistake ONE_KIND = {
+    "odd elements ignored", "Your kernel applies even_work to all elements. Apply odd_work to elements 1, 3, 5, ...",
+    LESSON};
 static const Mistake HALVES = {"halves instead of even and odd",
-                               "Even and odd are about the index of an element, not about the first and second half.",
+                               "Your kernel applies even_work to the first half of the array and odd_work to the "
+                               "second. Whether an element is even or odd depends on its index: i % 2.",
                                LESSON};
-static const Mistake ODD_END = {"last element left out",
-                                "If n is odd, there are (n + 1) / 2 even elements, one more than odd ones.", LESSON};
+static const Mistake ODD_END = {
+    "last element left out",
+    "The last element was not written. If n is odd, there are (n + 1) / 2 even elements, one more than odd elements.",
+    LESSON};
 static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "Neighboring lanes access elements far apart, each in a sector of its own. Let "
-                                    "neighboring lanes take neighboring elements of their kind.",
+                                    "Neighboring lanes access elements that are far apart, each in its own sector. Let "
+                                    "neighboring lanes compute neighboring elements of the same kind.",
                                     "docs/22_global_memory.md#sectors-and-coalescing"};
-static const Mistake EMPTY_GRID = {"empty grid",
-                                   "For n = 1 there is no odd element, and a grid of 0 blocks is an invalid "
-                                   "configuration: launch nothing for them.",
-                                   "docs/20_the_first_kernel.md#grid-block-guard"};
+static const Mistake EMPTY_GRID = {
+    "empty grid",
+    "For n = 1 there are no odd elements. A grid of 0 blocks is an invalid configuration, so skip that launch.",
+    "docs/20_the_first_kernel.md#grid-block-guard"};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), 1, 4), (Give){.device = "cuda:0"});
@@ -112,20 +119,22 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "21_2_warp_divergence",
     .title = "Warp divergence",
-    .after_pass = "A warp whose lanes diverge executes both branches; a warp-uniform condition costs nothing.",
+    .after_pass =
+        "A divergent warp executes both branches; with a warp-uniform condition, it executes only one of them.",
     .kind = "kernel",
     .chapter = 21,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .essential = true,
     .lesson = LESSON,
-    .stars = {{"each element gets one of the two functions, not both", {&TWICE}},
+    .stars = {{"only one of the two functions is called for each element", {&TWICE}},
               {"coalesced: at most 3 x the ideal sectors per request", {&UNCOALESCED}}},
-    .hints =
-        {"Threads with the same i / 32 are in one warp. A branch whose condition depends only on i / 32 does not "
-         "diverge.",
-         "Let even warps take 32 even elements each, and odd warps the 32 odd elements between them.",
-         "Or let thread k compute elements 2 * k and 2 * k + 1, one after the other: only bounds checks are left."},
+    .hints = {"Threads with the same threadIdx.x / 32 are in the same warp. A branch whose condition depends only on "
+              "this number does not diverge.",
+              "Let each even-numbered warp compute 32 even elements, and let the next warp compute the 32 odd elements "
+              "between them.",
+              "Alternatively, let thread k compute elements 2 * k and 2 * k + 1, one after the other. The only "
+              "branches left are bounds checks."},
     .functions = {"two_kinds_on_device"},
     .tests = {{.name = "few elements", .ask = ask_small, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},

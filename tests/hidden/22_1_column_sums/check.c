@@ -8,29 +8,33 @@
 static const Mistake ROWS = {"rows summed instead of columns",
                              "sums[c] is the sum of in[r * columns + c] over all rows r.", LESSON};
 static const Mistake TRANSPOSED = {"rows and columns swapped in the index",
-                                   "The matrix is row-major: row r starts at r * columns.", LESSON};
+                                   "The matrix is row-major: row r starts at index r * columns.", LESSON};
 static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "The lanes of a warp load elements far apart, each from a sector of its own. Let "
-                                    "neighboring threads load neighboring columns of the same row.",
+                                    "The lanes of a warp load elements that are far apart, each from its own sector. "
+                                    "Let neighboring threads load neighboring columns of the same row.",
                                     "docs/22_global_memory.md#strided-access"};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "columns / threads rounds down, so the last columns have no thread. Round up: "
                                      "(columns + threads - 1) / threads.",
                                      "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake LAST_ROW = {"off-by-one error", "The last row is missing. Rows go from 0 to rows - 1.", LESSON};
+static const Mistake LAST_ROW = {"off-by-one error",
+                                 "The sums do not include the last row. Row indices go from 0 to rows - 1.", LESSON};
 static const Mistake LAST_ROWS = {
     "remainder of an unrolled loop left out",
-    "A loop that takes several rows per iteration leaves some rows over. Add them as well.", LESSON};
-static const Mistake ADDED = {"uninitialized sum", "sums is uninitialized memory: start each sum at 0.", LESSON};
+    "Your loop adds several rows per iteration and skips the rows that are left over. Add them after the loop.",
+    LESSON};
+static const Mistake ADDED = {"uninitialized sum", "sums is uninitialized before the call. Start each sum at 0.",
+                              LESSON};
 static const Mistake EACH = {"one launch per row",
-                             "A launch costs microseconds. Let one launch loop over the rows, in the kernel.", LESSON};
-static const Mistake SMALL_BLOCKS = {"block smaller than a warp",
-                                     "The few lanes of such a block use a part of each sector that they load. Use "
-                                     "blocks of at least 32 threads.",
-                                     LESSON};
+                             "Each launch costs microseconds. Launch the kernel once, and let it loop over the rows.",
+                             LESSON};
+static const Mistake SMALL_BLOCKS = {
+    "block smaller than a warp",
+    "A block with so few threads uses only a part of each sector that it loads. Use at least 32 threads per block.",
+    LESSON};
 static const Mistake AGAIN = {"elements loaded more than once",
-                              "Each element belongs to one sum. Give each column to one thread, or to one group of "
-                              "threads that share its rows.",
+                              "Your kernels load elements of in more than once. Give each column to one thread, or to "
+                              "one group of threads that share its rows.",
                               LESSON};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
@@ -126,7 +130,8 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "22_1_column_sums",
     .title = "Column sums: coalesced access",
-    .after_pass = "With one column per thread, a warp loads neighboring addresses: the access is coalesced.",
+    .after_pass =
+        "With one column per thread, the lanes of a warp load neighboring addresses, so the loads are coalesced.",
     .kind = "kernel",
     .chapter = 22,
     .level = LEVEL_MEDIUM,
@@ -134,11 +139,11 @@ EXERCISE = {
     .essential = true,
     .lesson = LESSON,
     .stars = {{"at most 2 launches", {&EACH}}},
-    .hints =
-        {"Start with one thread per column, which loops over all rows.",
-         "At the same time, threads c and c + 1 load in[r * columns + c] and the element next to it.",
-         "In the kernel, if c < columns: float sum = 0; for (int r = 0; r < rows; r++) sum += in[r * columns + c]; "
-         "sums[c] = sum;"},
+    .hints = {"Start with one thread per column, which loops over all rows.",
+              "In each iteration, threads c and c + 1 load two neighboring elements: in[r * columns + c] and in[r * "
+              "columns + c + 1].",
+              "If c < columns, let the thread add in[r * columns + c] for all rows r to a float that starts at 0. "
+              "After the loop, it stores this sum in sums[c]."},
     .functions = {"column_sums_on_device"},
     // The inspected test is first: a race is a finding there, and only a wrong number elsewhere.
     .tests = {{.name = "values and sectors", .inspect = true, .ask = ask_inspected, .judge = judge_inspected},

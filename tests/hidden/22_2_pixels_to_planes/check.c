@@ -10,27 +10,28 @@ static const Mistake MEMBERS = {
     "Neighboring lanes load every fourth float, so each request takes 16 sectors instead of "
     "4. Load the whole pixel as a float4.",
     LESSON};
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "Neighboring lanes access pixels far apart. Give neighboring threads neighboring "
-                                    "pixels.",
-                                    "docs/22_global_memory.md#strided-access"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "Neighboring lanes access pixels that are far apart. Give neighboring threads neighboring pixels.",
+    "docs/22_global_memory.md#strided-access"};
 static const Mistake THREE = {"stride of three floats",
-                              "A pixel has four floats, the fourth is alpha: pixel i starts at pixels + 4 * i.",
+                              "A pixel has four floats; the fourth is alpha. Pixel i starts at pixels + 4 * i.",
                               LESSON};
 static const Mistake ORDER = {"red and blue swapped", "The floats of a pixel are red, green, blue, alpha.", LESSON};
-static const Mistake PLANES = {"input read as planes",
-                               "The pixels are stored one after the other, four floats each. red[i] is pixels[4 * i].",
-                               LESSON};
-static const Mistake MULTIPLIED = {"multiplied by alpha", "Copy the colors, and ignore alpha.", LESSON};
+static const Mistake PLANES = {
+    "input read as planes",
+    "pixels contains one pixel after the other, with four floats each. red[i] is pixels[4 * i].", LESSON};
+static const Mistake MULTIPLIED = {
+    "multiplied by alpha", "Your kernel multiplies the colors by alpha. Copy the colors unchanged, and ignore alpha.",
+    LESSON};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "n / threads rounds down, so the last pixels have no thread. Round up: (n + "
                                      "threads - 1) / threads.",
                                      "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake AGAIN = {
-    "pixels loaded more than once",
-    "The loads together take more than 1.5 x the sectors of all pixels. Load each pixel once, "
-    "and write all three planes.",
-    LESSON};
+static const Mistake AGAIN = {"pixels loaded more than once",
+                              "All loads together access more than 1.5 x the sectors of pixels. Load each pixel once, "
+                              "and write its values to all three planes.",
+                              LESSON};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "pixels", draw_array(c, FY_FLOAT32, shape(n, 4), 2, 9), (Give){.device = "cuda:0"});
@@ -103,16 +104,19 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "22_2_pixels_to_planes",
     .title = "Array of structures to planes",
-    .after_pass = "A float4 load per thread coalesces an array of structures; planes are a structure of arrays.",
+    .after_pass =
+        "If each thread loads its structure as a float4, the loads from an array of structures are coalesced.",
     .kind = "kernel",
     .chapter = 22,
     .level = LEVEL_MEDIUM,
     .minutes = 30,
     .lesson = LESSON,
-    .stars = {{"all pixels are loaded once: at most 1.5 x their sectors", {&AGAIN}}},
-    .hints = {"Use a thread for each pixel. It needs four neighboring floats: how many loads are that?",
+    .stars = {{"each pixel is loaded once: at most 1.5 x the sectors of pixels", {&AGAIN}}},
+    .hints = {"Use one thread per pixel. The four floats of a pixel are next to each other. Can a thread load all of "
+              "them with one instruction?",
               "((const float4 *)pixels)[i] is pixel i; its members are x, y, z and w.",
-              "Copy the whole pixel first: float4 p = ((const float4 *)pixels)[i]; then red[i] = p.x;"},
+              "Load the whole pixel first: float4 p = ((const float4 *)pixels)[i]. Then store its members, for example "
+              "red[i] = p.x."},
     .functions = {"planes_on_device"},
     // The inspected test is first: a race is a finding there, and only a wrong number elsewhere.
     .tests = {{.name = "values and sectors", .inspect = true, .ask = ask_inspected, .judge = judge_inspected},

@@ -8,48 +8,48 @@
 
 static const Mistake UNCOALESCED = {
     "uncoalesced access",
-    "Neighboring threads access elements that are a whole row apart. Copy a tile along rows of in into shared memory, "
-    "and write it along rows of out: both times threadIdx.x runs along a row.",
+    "Neighboring threads access elements that are a whole row apart. Stage a tile in shared memory: read it along rows "
+    "of in, and write it along rows of out. In both steps, let threadIdx.x select the position within a row.",
     STEPS};
 static const Mistake BANKS = {"bank conflicts",
-                              "The elements of a column of the tile are in the same bank, so that they are served one "
-                              "after another. Make the rows of the tile one word longer (padding).",
+                              "All elements of a tile column are in the same bank, so they are accessed one after "
+                              "another. Make each row of the tile one word longer (padding).",
                               LESSON "#banks-and-bank-conflicts"};
 static const Mistake NO_BARRIER = {
     "missing barrier",
-    "A thread reads elements of the tile that other threads write. Put a __syncthreads() between writing and reading "
-    "the tile, and another one before a block writes its next tile.",
+    "A thread reads elements of the tile before other threads have written them. Put a __syncthreads() between the "
+    "writes and the reads. If a block handles several tiles, put another one before it writes the next tile.",
     LESSON "#shared-memory-and-barriers"};
-static const Mistake DIVERGENT = {"divergent barrier",
-                                  "Threads outside the matrix returned before __syncthreads(), or skipped it in a "
-                                  "branch. Put the bounds check around the accesses, not around the barrier.",
-                                  LESSON "#shared-memory-and-barriers"};
+static const Mistake DIVERGENT = {
+    "divergent barrier",
+    "Threads without an element of the matrix returned before __syncthreads(), or skipped it in a branch. Put the "
+    "bounds check around the accesses, not around the barrier.",
+    LESSON "#shared-memory-and-barriers"};
 static const Mistake TILE_IN_PLACE = {"tiles not exchanged",
-                                      "Each tile is transposed, but written where it came from. The tile in column x "
-                                      "and row y of in belongs in column y and row x of out.",
+                                      "Each tile is transposed but not moved. The tile in tile row y and tile column x "
+                                      "of in belongs in tile row x and tile column y of out.",
                                       STEPS};
-static const Mistake TILE_AS_READ = {"elements not transposed within the tile",
-                                     "The tiles are where they belong, but each is as it was. Write tile[y][x], and "
-                                     "read tile[x][y].",
-                                     STEPS};
+static const Mistake TILE_AS_READ = {
+    "elements not transposed within the tile",
+    "Each tile is at the correct position, but its elements are not transposed. Write tile[y][x], and read tile[x][y].",
+    STEPS};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "columns / TILE rounds down, so the last rows or columns have no block. Round up: "
                                      "(columns + TILE - 1) / TILE.",
                                      STEPS};
 static const Mistake SWAPPED_CHECK = {"bounds check not swapped",
-                                      "When you write, r is a row of out and c one of its columns: compare r with "
-                                      "columns and c with rows.",
+                                      "out has `columns` rows and `rows` columns. Before you write to out, compare the "
+                                      "row index with columns and the column index with rows.",
                                       STEPS};
 static const Mistake OUTSIDE = {
     "out-of-bounds access",
-    "A block at the edge reaches outside of in or out. When you read, compare with rows and "
-    "columns first. When you write, a row of out is compared with columns and a column of "
-    "out with rows; out[r][c] is out[r * rows + c].",
+    "A thread of a block at the edge accesses an element outside of in or out. Check the bounds before each access. "
+    "For out, compare the row index with columns and the column index with rows; out[r][c] is out[r * rows + c].",
     STEPS};
 
 static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
-                                     "An index is outside of the shared array. Compare its size with the largest "
-                                     "indices that your threads use.",
+                                     "A thread uses an index outside of the shared array. Compare the array's size "
+                                     "with the largest indices that your threads use.",
                                      LESSON "#shared-memory-and-barriers"};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
@@ -199,8 +199,8 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "23_1_shared_transpose",
     .title = "Transpose through shared memory",
-    .after_pass = "A shared memory tile makes the loads and the stores coalesced; only shared memory is read by "
-                  "columns.",
+    .after_pass = "A tile in shared memory makes both the loads and the stores coalesced; only shared memory is read "
+                  "along columns.",
     .kind = "kernel",
     .chapter = 23,
     .level = LEVEL_MEDIUM,
@@ -208,12 +208,11 @@ EXERCISE = {
     .essential = true,
     .lesson = STEPS,
     .stars = {{"shared memory: at most 2 x the ideal wavefronts per request", {&BANKS}}},
-    .hints = {"The kernel has two halves with a barrier between them: from in to the tile along rows of in, then from "
-              "the tile to out along rows of out.",
-              "The block (blockIdx.x, blockIdx.y) writes its tile to the rows of out that begin at blockIdx.x * TILE, "
-              "and to the columns that begin at blockIdx.y * TILE.",
-              "In the second half the thread's row of out is blockIdx.x * TILE + threadIdx.y + k, which you compare "
-              "with columns. It reads tile[threadIdx.x][threadIdx.y + k].",
+    .hints = {"The kernel has two steps with a barrier between them. First it reads a tile along rows of in and stores "
+              "it in shared memory. Then it writes the tile along rows of out.",
+              "A block writes its tile to out, starting at row blockIdx.x * TILE and column blockIdx.y * TILE.",
+              "In the second step, a thread writes to row blockIdx.x * TILE + threadIdx.y + k of out, so compare this "
+              "index with columns. The thread reads tile[threadIdx.x][threadIdx.y + k].",
               "Declare __shared__ float tile[TILE][TILE + 1], and let no thread return before __syncthreads()."},
     .functions = {"transpose_on_device"},
     .tests = {{.name = "whole tiles: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},

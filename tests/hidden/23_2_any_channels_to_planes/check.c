@@ -6,20 +6,20 @@
 
 #define LESSON "docs/23_shared_memory.md"
 
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "Neighboring threads read (or write) words that are `channels` apart. Copy the "
-                                    "block's words to shared memory in the "
-                                    "order of in, and write each plane from there.",
-                                    LESSON "#matrix-transpose-step-by-step"};
-static const Mistake BANKS = {
-    "bank conflicts",
-    "With 4, 8 or 16 channels the words that a warp reads are in few banks. Leave one word out "
-    "after every 32: store word i at index i + i / 32.",
-    LESSON "#banks-and-bank-conflicts"};
-static const Mistake NO_BARRIER = {"missing barrier",
-                                   "A thread reads words of the tile that other threads write. Put a __syncthreads() "
-                                   "between the two loops, and another one before the block writes its next tile.",
-                                   LESSON "#shared-memory-and-barriers"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "Neighboring threads read or write words that are `channels` apart. Copy the block's words to shared memory in the "
+    "order of in, and write each plane from there.",
+    LESSON "#matrix-transpose-step-by-step"};
+static const Mistake BANKS = {"bank conflicts",
+                              "With 4, 8 or 16 channels, the words that a warp reads are in only a few banks. Insert a "
+                              "padding word after every 32 words: store word i at index i + i / 32.",
+                              LESSON "#banks-and-bank-conflicts"};
+static const Mistake NO_BARRIER = {
+    "missing barrier",
+    "A thread reads words of the tile before other threads have written them. Put a __syncthreads() between the two "
+    "loops. If a block handles several tiles, put another one before it writes the next tile.",
+    LESSON "#shared-memory-and-barriers"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Threads without a pixel returned before __syncthreads(), or skipped it in a branch. "
                                   "Put the bounds check around the accesses, not around the barrier.",
@@ -27,22 +27,22 @@ static const Mistake DIVERGENT = {"divergent barrier",
 static const Mistake NOT_SEPARATED = {"channels not separated",
                                       "out is a copy of in. Channel k of pixel i belongs at index k * n + i.",
                                       LESSON "#matrix-transpose-step-by-step"};
-static const Mistake PLANE_STRIDE = {
-    "wrong plane stride",
-    "Each block wrote planes of its own pixels. A plane has all n pixels: channel k of "
-    "pixel i belongs at index k * n + i.",
-    LESSON "#matrix-transpose-step-by-step"};
-static const Mistake TOO_SMALL = {"dynamic shared memory too small",
-                                  "The tile has more words than the launch asks for. The third argument of the launch "
-                                  "is a number of bytes: for all pixels and channels of a block, with the padding.",
-                                  LESSON "#dynamic-shared-memory"};
+static const Mistake PLANE_STRIDE = {"wrong plane stride",
+                                     "Each block wrote planes of its own pixels only. A plane has all n pixels: "
+                                     "channel k of pixel i belongs at index k * n + i.",
+                                     LESSON "#matrix-transpose-step-by-step"};
+static const Mistake TOO_SMALL = {
+    "dynamic shared memory too small",
+    "The tile needs more shared memory than the launch requests. The third launch argument is a number of bytes. It "
+    "must cover all pixels and channels of a block, including the padding.",
+    LESSON "#dynamic-shared-memory"};
 static const Mistake FIXED_SIZE = {
     "shared memory of a fixed size",
-    "With few channels a block has much more shared memory than it needs, so fewer blocks "
-    "fit on a multiprocessor. Let the launch's third argument depend on channels.",
+    "With few channels, a block reserves much more shared memory than it needs, so fewer blocks fit on a "
+    "multiprocessor. Use dynamic shared memory, and compute the third launch argument from channels.",
     LESSON "#dynamic-shared-memory"};
 static const Mistake HARD_CODED = {"number of channels hard-coded",
-                                   "The result is right for one number of channels only. Use the argument.",
+                                   "The result is correct for only one number of channels. Use the channels parameter.",
                                    LESSON "#dynamic-shared-memory"};
 static const Mistake ROUNDED_DOWN = {
     "grid size rounded down",
@@ -50,12 +50,12 @@ static const Mistake ROUNDED_DOWN = {
     "bounds.",
     LESSON "#shared-memory-and-barriers"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
-                                "The last block has fewer pixels than threads. Compare with n before you read in and "
-                                "write out.",
+                                "The last block may have more threads than pixels. Compare the index of the pixel with "
+                                "n before you read in or write out.",
                                 LESSON "#shared-memory-and-barriers"};
-static const Mistake EMPTY_GRID = {"empty grid",
-                                   "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
-                                   LESSON "#shared-memory-and-barriers"};
+static const Mistake EMPTY_GRID = {
+    "empty grid", "For n = 0, the grid has 0 blocks, which is an invalid configuration. Launch nothing.",
+    LESSON "#shared-memory-and-barriers"};
 
 static void ask(Case *c, int64_t n, int64_t channels) {
   give_array(c, "in", draw_array(c, FY_FLOAT32, shape(n, channels), -90, 90), (Give){.device = "cuda:0"});
@@ -138,9 +138,8 @@ static void judge_size(Case *c, int64_t channels) {
   if (!launch)
     return;
   const int64_t threads = launch[3] * launch[4] * launch[5];
-  expect_exactly(c, "bytes of shared memory that the launch does not ask for", inspected_shared(c, false), 0,
-                 &FIXED_SIZE);
-  expect_at_most(c, "bytes of shared memory that the launch asks for", inspected_shared(c, true),
+  expect_exactly(c, "bytes of static shared memory per block", inspected_shared(c, false), 0, &FIXED_SIZE);
+  expect_at_most(c, "bytes of dynamic shared memory per block", inspected_shared(c, true),
                  4 * threads * channels * (int64_t)sizeof(float), &FIXED_SIZE);
 }
 
@@ -195,7 +194,8 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "23_2_any_channels_to_planes",
     .title = "Planes of any number of channels",
-    .after_pass = "Dynamic shared memory fits the tile to the arguments; loads and stores are both coalesced.",
+    .after_pass = "Dynamic shared memory lets the size of the tile depend on the arguments; both the loads and the "
+                  "stores are coalesced.",
     .kind = "kernel",
     .chapter = 23,
     .level = LEVEL_HARD,
@@ -203,13 +203,15 @@ EXERCISE = {
     .lesson = LESSON "#matrix-transpose-step-by-step",
     .stars = {{"shared memory: at most 2 x the ideal wavefronts per request", {&BANKS}},
               {"dynamic shared memory, at most 4 words per thread and channel", {&FIXED_SIZE}}},
-    .hints =
-        {"Let a block copy its pixels to shared memory in the order of in, wait, and write each plane from there.",
-         "The THREADS * channels words of a block are contiguous: a loop from threadIdx.x in steps of THREADS reads "
-         "them coalesced. After the barrier thread t writes channel k from word t * channels + k.",
-         "extern __shared__ float tile[]; the launch's third argument is its size in bytes. To avoid bank conflicts "
-         "store word i at index i + i / 32, and ask for as many words more.",
-         "The last block has fewer pixels, and no thread returns before __syncthreads(). For n = 0 launch nothing."},
+    .hints = {"Let a block copy its pixels to shared memory in the order of in. After a barrier, let it write each "
+              "plane from there.",
+              "The THREADS * channels words of a block are contiguous. A loop that starts at threadIdx.x and advances "
+              "by THREADS loads them coalesced. After the barrier, thread t finds channel k of its pixel in word t * "
+              "channels + k.",
+              "Declare extern __shared__ float tile[]; the third launch argument is its size in bytes. To avoid bank "
+              "conflicts, store word i at index i + i / 32, and request space for the padding as well.",
+              "The last block may have fewer pixels than threads, but no thread may return before __syncthreads(). For "
+              "n = 0, launch nothing."},
     .functions = {"planes_on_device"},
     .tests = {{.name = "four channels: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "eight channels: values and traffic", .ask = ask_eight, .judge = judge_traffic, .inspect = true},

@@ -7,48 +7,48 @@
 #define STEPS LESSON "#matrix-transpose-step-by-step"
 
 static const Mistake NOT_FASTER = {"no speedup",
-                                   "./ferry inspect --gpu v100 shows the requests of each line, and what limits the "
-                                   "kernel. Begin with the largest of the times.",
+                                   "./ferry inspect --gpu v100 shows the memory requests of each line and what limits "
+                                   "the kernel. Start with the largest of the times.",
                                    STEPS};
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "Neighboring lanes read or write elements that are a row apart, with a sector for "
-                                    "each. Let a tile go through shared memory, so that both sides go along rows.",
-                                    LESSON "#tiled-transpose-through-shared-memory"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "Neighboring lanes read or write elements that are a row apart, each in its own sector. Stage a tile in shared "
+    "memory, so that both the loads and the stores run along rows.",
+    LESSON "#tiled-transpose-through-shared-memory"};
 static const Mistake NO_BARRIER = {"missing barrier",
-                                   "The tile is read before all of it is written, or overwritten before all of it is "
-                                   "read. Put a __syncthreads() between the two.",
+                                   "A thread reads the tile before all of it is written, or overwrites it before other "
+                                   "threads have read it. Put a __syncthreads() between the two accesses.",
                                    LESSON "#shared-memory-and-barriers"};
-static const Mistake EDGES = {"wrong boundary tiles",
-                              "Whole tiles are right, those at the edge are not. Round the size of the grid up, and "
-                              "check the bounds.",
-                              STEPS};
+static const Mistake EDGES = {
+    "wrong boundary tiles",
+    "Whole tiles are correct, but partial tiles at the edges are not. Round the grid size up, and check the bounds.",
+    STEPS};
 static const Mistake SWAPPED_CHECK = {"bounds check not swapped",
                                       "out has as many rows as x has columns. When you write, compare the row with "
                                       "columns and the column with rows.",
                                       STEPS};
-static const Mistake NOT_TRANSPOSED = {"matrix copied, not transposed", "out[j][i] is x[i][j].", STEPS};
-static const Mistake CACHED = {
-    "result cached between calls",
-    "The next call may have the same pointers and sizes, and other elements in x. Compute the "
-    "result in each call.",
-    "docs/24_reductions.md#one-launch-or-two"};
+static const Mistake NOT_TRANSPOSED = {"matrix copied, not transposed",
+                                       "out is a copy of x. out[j][i] must be x[i][j].", STEPS};
+static const Mistake CACHED = {"result cached between calls",
+                               "Your function returned the result of an earlier call. A call may have the same "
+                               "pointers and sizes but different elements in x. Compute the result in each call.",
+                               "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake ONE_SIZE = {"slow at other sizes",
-                                 "Make it fast at all sizes near the scored one. A kernel for whole tiles and another "
-                                 "one for the rest is fine, if both are fast.",
+                                 "Your kernels are too slow at other sizes near the scored one. Separate kernels for "
+                                 "whole tiles and for the rest are fine if both are fast.",
                                  STEPS};
-static const Mistake MISALIGNED = {
-    "misaligned vector access",
-    "A float4 must be 16-byte aligned. Rows of x are only if columns is a multiple of 4, "
-    "and rows of out only if rows is.",
-    "docs/22_global_memory.md#vectorized-loads-float4"};
+static const Mistake MISALIGNED = {"misaligned vector access",
+                                   "A float4 must be 16-byte aligned. All rows of x are aligned only if columns is a "
+                                   "multiple of 4, and all rows of out only if rows is a multiple of 4.",
+                                   "docs/22_global_memory.md#vectorized-loads-float4"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
-                                "A block at the edge reaches outside of x or out. Compare the row and the column with "
-                                "the sizes first.",
+                                "A thread of a block at the edge accesses an element outside of x or out. Compare the "
+                                "row and the column with the sizes before the access.",
                                 STEPS};
-static const Mistake HOST_POINTER = {"host pointer in a kernel",
-                                     "A kernel uses memory of the host. Use device memory: x, out, shared memory, or "
-                                     "cudaMalloc.",
-                                     "docs/20_the_first_kernel.md#host-and-device"};
+static const Mistake HOST_POINTER = {
+    "host pointer in a kernel",
+    "A kernel accesses host memory. Use device memory instead: x, out, shared memory, or memory from cudaMalloc.",
+    "docs/20_the_first_kernel.md#host-and-device"};
 
 enum { SIDE = 1024 };
 static const Scored SCORED = {.gpu = "v100",
@@ -187,7 +187,8 @@ static void judge_near(Case *c) {
 EXERCISE = {
     .id = "23_3_fast_transpose",
     .title = "Performance challenge: transpose",
-    .after_pass = "A transpose is memory-bound: if it is coalesced on both sides, it is as fast as a copy.",
+    .after_pass =
+        "A transpose is memory-bound: if both its loads and its stores are coalesced, it is about as fast as a copy.",
     .kind = "kernel",
     .chapter = 23,
     .level = LEVEL_HARD,
@@ -195,10 +196,12 @@ EXERCISE = {
     .lesson = LESSON "#matrix-transpose-step-by-step",
     .open = true,
     .hints =
-        {"./ferry inspect --gpu v100 work/23_3_fast_transpose.cu: which line needs more sectors than the ideal?",
-         "A tile in shared memory lets a block read rows of x and write rows of out (exercise 23.1).",
-         "A column of a tile that is 32 floats wide is in one bank. Add a word to each row of the tile.",
-         "Let each thread move four elements: 32 x 8 threads for a tile of 32 x 32. Then more loads are in flight."},
+        {"Run ./ferry inspect --gpu v100 work/23_3_fast_transpose.cu. Which line takes more sectors than the ideal?",
+         "A tile in shared memory lets a block read along rows of x and write along rows of out (exercise 23.1).",
+         "In a tile that is 32 floats wide, all elements of a column are in the same bank. Add a padding word to each "
+         "row of the tile.",
+         "Let each thread move four elements: use 32 x 8 threads for a tile of 32 x 32. This keeps more loads in "
+         "flight."},
     .functions = {"transpose_on_device"},
     .tests = {{.name = "whole tiles", .ask = ask_whole, .judge = judge_inspected, .inspect = true},
               {.name = "odd sizes", .ask = ask_odd, .judge = judge_inspected, .inspect = true},

@@ -7,88 +7,91 @@
 
 #define LESSON "docs/24_reductions.md"
 
-static const Mistake MANY_ATOMICS = {"too many atomic operations",
-                                     "Atomic operations at one address are done one after another. Add up the elements "
-                                     "of a block (or a warp) first, and then add once.",
-                                     LESSON "#atomics"};
-static const Mistake PER_THREAD = {
-    "one atomic operation per thread",
-    "Let the threads of a block, or of a warp, add up their sums first. Then one of them "
-    "adds to *sum.",
-    LESSON "#atomics"};
-static const Mistake BETWEEN_BLOCKS = {
-    "data race between blocks",
-    "Blocks run at the same time and in any order, and here one uses what another writes. Use atomicAdd on a sum that "
-    "is zeroed before the launch, or a second launch, or an atomic counter with __threadfence() on both sides.",
-    LESSON "#one-launch-or-two"};
+static const Mistake MANY_ATOMICS = {
+    "too many atomic operations",
+    "Atomic operations on the same address are executed one after another. Sum the elements of each block or warp "
+    "first, then add that sum with one atomic operation.",
+    "docs/25_warps.md#atomics"};
+static const Mistake PER_THREAD = {"one atomic operation per thread",
+                                   "Each thread adds its sum with its own atomic operation. Let the threads of a block "
+                                   "or a warp combine their sums first, then let one of them add to *sum.",
+                                   "docs/25_warps.md#atomics"};
+static const Mistake BETWEEN_BLOCKS = {"data race between blocks",
+                                       "Blocks run concurrently and in any order, but here one block uses a value that "
+                                       "another block writes. Use atomicAdd on a sum that is zeroed before the launch, "
+                                       "or a second launch, or an atomic counter with __threadfence() on both sides.",
+                                       LESSON "#one-launch-or-two"};
 static const Mistake BLOCK_ORDER = {"dependence on the block order",
-                                    "The sum is another one if the blocks run in another order. No block may rely on "
-                                    "what another one does in the same launch.",
+                                    "The sum changes when the blocks run in a different order. No block may depend on "
+                                    "what another block does in the same launch.",
                                     LESSON "#one-launch-or-two"};
 static const Mistake SINGLE_BLOCK = {"single block",
-                                     "A block runs on one multiprocessor, and the others are idle. Spread the elements "
-                                     "over many blocks, and then add the blocks' sums.",
+                                     "A single block runs on one multiprocessor, and all others are idle. Distribute "
+                                     "the elements over many blocks, then add up the block sums.",
                                      LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake SERIAL = {"serial kernel",
                                "One thread adds up most of the elements. Let the threads of many blocks add in "
                                "parallel.",
                                LESSON "#tree-reduction-in-seven-steps"};
-static const Mistake NO_BARRIER = {"missing barrier",
-                                   "A thread reads a sum that another one writes in the same or in the previous step. "
-                                   "Put a __syncthreads() after the loads and after each step.",
-                                   LESSON "#tree-reduction-in-seven-steps"};
-static const Mistake DIVERGENT = {"divergent barrier",
-                                  "Every thread of the block must reach a barrier, and every lane of its mask a "
-                                  "shuffle. Threads past the end reach them as well, with a 0.",
-                                  LESSON "#masks"};
+static const Mistake NO_BARRIER = {
+    "missing barrier",
+    "A thread reads a partial sum that another thread writes in the same or in the previous step. Put a "
+    "__syncthreads() after the first stores to shared memory and after each step.",
+    LESSON "#tree-reduction-in-seven-steps"};
+static const Mistake DIVERGENT = {
+    "divergent barrier",
+    "Some threads did not reach a barrier or a shuffle. Every thread of the block must reach the barrier, and every "
+    "lane in the mask must reach the shuffle. Let threads past the end take part with a 0.",
+    "docs/25_warps.md#masks"};
 static const Mistake BEYOND = {"missing bounds check",
-                               "The last block has more threads than elements. Threads past the end must not read x; "
-                               "they add a 0.",
+                               "The last block may have more threads than elements. Threads past the end must not read "
+                               "x; let them contribute a 0.",
                                LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake STALE = {"uninitialized shared memory",
-                              "Some elements of the shared array were read before they were written. Threads without "
-                              "an element write a 0.",
+                              "A thread reads an element of the shared array before any thread has written it. Let "
+                              "threads without an element write a 0.",
                               LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake FIRST_BLOCK = {"only one block's sum",
-                                    "Each block has a sum, and only one of them arrived. Add the sums of all blocks.",
+                                    "The result is the sum of only one block. Add up the sums of all blocks.",
                                     LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake FIRST_WARPS = {
     "only one warp's sum",
-    "A shuffle reaches the 32 lanes of its warp only. Add the sums of the warps through "
-    "shared memory.",
-    LESSON "#warp-shuffles"};
+    "A shuffle exchanges values only among the 32 lanes of a warp. Combine the warp sums through shared memory.",
+    "docs/25_warps.md#warp-shuffles"};
 static const Mistake NOT_ZEROED = {
-    "sum not zeroed", "Before the call *sum holds any value. Zero it on the device before blocks add to it.",
-    LESSON "#atomics"};
-static const Mistake UNINITIALIZED = {"uninitialized read",
-                                      "A kernel reads an element that no thread has written. Add only as many partial "
-                                      "sums as there were blocks.",
-                                      LESSON "#one-launch-or-two"};
-static const Mistake PARTIALS = {"partial sums left out",
-                                 "There are more partial sums than threads in the last launch. Its threads need a loop "
-                                 "as well.",
-                                 LESSON "#one-launch-or-two"};
+    "sum not zeroed", "*sum may contain any value before the call. Zero it on the device before blocks add to it.",
+    LESSON "#one-launch-or-two"};
+static const Mistake UNINITIALIZED = {
+    "uninitialized read",
+    "A kernel reads an element that no thread has written. Add only as many partial sums as there are blocks.",
+    LESSON "#one-launch-or-two"};
+static const Mistake PARTIALS = {
+    "partial sums left out",
+    "There may be more partial sums than threads in the last launch. Let its threads loop over the partial sums.",
+    LESSON "#one-launch-or-two"};
 static const Mistake OVERFLOW = {"scratch buffer overflow",
-                                 "partial has 1024 elements. With a grid-stride loop 1024 blocks are enough for any n.",
+                                 "A block writes past the end of partial, which has 1024 elements. With a grid-stride "
+                                 "loop, 1024 blocks are enough for any n.",
                                  LESSON "#one-launch-or-two"};
-static const Mistake ON_HOST = {"finished on the host",
-                                "The sums were copied to the host and added there, and the host had to wait. Add them "
-                                "in a second launch.",
-                                LESSON "#one-launch-or-two"};
+static const Mistake ON_HOST = {
+    "finished on the host",
+    "The partial sums were copied to the host and added there, so the host had to wait. Add them in a second launch.",
+    LESSON "#one-launch-or-two"};
 static const Mistake EMPTY_GRID = {
-    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing, and write the sum 0.",
+    "empty grid",
+    "For n = 0, the grid has 0 blocks, which is an invalid configuration. Skip that launch, and set *sum to 0.",
     LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake NOT_RESET = {"counter not reset",
-                                  "A __device__ counter keeps its value from call to call. Let the last block set it "
-                                  "back to 0, or the host before each launch.",
+                                  "A __device__ counter keeps its value between calls. Let the last block reset it to "
+                                  "0, or reset it from the host before each launch.",
                                   LESSON "#one-launch-or-two"};
 static const Mistake MISALIGNED = {"misaligned vector access",
-                                   "A float4 must be 16-byte aligned, and x is 4-byte aligned only. Add the first "
-                                   "elements one by one, up to an aligned address.",
+                                   "A float4 must be 16-byte aligned, but x is only 4-byte aligned. Add elements one "
+                                   "by one up to the first aligned address.",
                                    "docs/22_global_memory.md#vectorized-loads-float4"};
 static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
-                                     "An index is outside of the shared array. Compare its size with the number of "
-                                     "threads of a block.",
+                                     "A thread uses an index outside of the shared array. Compare the array's size "
+                                     "with the number of threads per block.",
                                      LESSON "#tree-reduction-in-seven-steps"};
 
 enum { FOLLOWING = 1024 }; // elements past the end of x
@@ -325,16 +328,17 @@ EXERCISE = {
     .minutes = 35,
     .essential = true,
     .lesson = LESSON "#tree-reduction-in-seven-steps",
-    .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}},
+    .stars = {{"parallel: several blocks, and at least 20 % active lanes overall", {&SERIAL, &SINGLE_BLOCK}},
               {"at most n / 64 + 64 atomic operations on global memory", {&PER_THREAD}}},
     .hints =
-        {"Each thread adds up its elements in a grid-stride loop, in a register that begins with 0. So threads "
-         "without elements have a 0.",
-         "Write these sums to a shared array. Then, for half = THREADS / 2, ..., 2, 1: the first `half` threads add "
-         "the element that is `half` further on, and all threads of the block reach a __syncthreads().",
-         "Thread 0 writes the block's sum to sums[blockIdx.x]. A second launch of one block adds up these sums with "
+        {"Let each thread sum its elements in a grid-stride loop, in a register that starts at 0. A thread without "
+         "elements then has a sum of 0.",
+         "Store these sums in a shared array. Then, for half = THREADS / 2, ..., 2, 1, each of the first `half` "
+         "threads adds the element that is `half` positions further on. Before the first step and after each step, all "
+         "threads of the block reach a __syncthreads().",
+         "Let thread 0 write the block's sum to sums[blockIdx.x]. A second launch of one block adds up these sums with "
          "the same kernel.",
-         "n = 0 needs no case of its own if the second launch is always done: it adds up 0 partial sums."},
+         "If you always do the second launch, n = 0 needs no special case in the kernel: it adds up 0 partial sums."},
     .functions = {"sum_on_device"},
     .tests = {{.name = "whole blocks", .inspect = true, .ask = ask_whole, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},

@@ -7,71 +7,75 @@
 #define LESSON "docs/26_scan.md#histogram"
 
 static const Mistake NOT_ATOMIC = {"non-atomic update",
-                                   "counts[b]++ reads, adds and writes. Two threads that do so at the same time count "
-                                   "once. Use atomicAdd.",
+                                   "counts[b]++ reads, adds and writes in separate steps. If two threads do this at "
+                                   "the same time, one of the increments is lost. Use atomicAdd.",
                                    LESSON};
-static const Mistake BETWEEN_BLOCKS = {"data race between blocks",
-                                       "Several blocks write the same bins of counts. Add with atomicAdd: a plain = or "
-                                       "+= loses the counts of other blocks.",
-                                       LESSON};
+static const Mistake BETWEEN_BLOCKS = {
+    "data race between blocks",
+    "Several blocks write to the same bins of counts. Use atomicAdd: a plain = or += loses the counts of other blocks.",
+    LESSON};
 static const Mistake BLOCK_ORDER = {"dependence on the block order",
-                                    "The counts are others if the blocks run in another order. If one block zeroes "
-                                    "counts, others may have added already: zero it before the launch.",
+                                    "The counts change when the blocks run in a different order. If a block zeroes "
+                                    "counts, other blocks may already have added to it. Zero counts before the launch.",
                                     LESSON};
 static const Mistake SIXTEEN_BITS = {
-    "16-bit overflow", "A bin may have more than 65,535 elements, also within a block. Count in 32 bits.", LESSON};
+    "16-bit overflow", "A bin may have more than 65,535 elements, even within one block. Count in 32 bits.", LESSON};
 static const Mistake SINGLE_BLOCK = {
-    "single block", "A block runs on one multiprocessor, and the others are idle. Let several blocks share x.", LESSON};
+    "single block", "A single block runs on one multiprocessor, and all others are idle. Let several blocks share x.",
+    LESSON};
 static const Mistake BYTES_FOR_BINS = {"bytes and elements mixed up",
-                                       "cudaMemset takes a number of bytes: bins * sizeof *counts.", LESSON};
+                                       "cudaMemset expects a number of bytes: bins * sizeof *counts.", LESSON};
 static const Mistake NO_LOOP = {"missing loop over the elements",
-                                "With fewer threads than elements each thread needs a grid-stride loop.", LESSON};
+                                "The grid may have fewer threads than x has elements. Let each thread count several "
+                                "elements in a grid-stride loop.",
+                                LESSON};
 static const Mistake BLOCK_STRIDE = {"block stride instead of grid stride",
-                                     "Several blocks count the same elements. The stride of the loop is the number of "
-                                     "threads of the grid: gridDim.x * blockDim.x.",
+                                     "Several blocks count the same elements. The stride of the loop must be the "
+                                     "number of threads in the grid: gridDim.x * blockDim.x.",
                                      LESSON};
 static const Mistake MANY_ATOMICS = {"too many atomic operations",
-                                     "Threads of all blocks add at the same few addresses of global memory. Count in "
-                                     "shared memory first, and add each bin once per block.",
+                                     "Threads of all blocks add to the same few addresses of global memory. Count in "
+                                     "shared memory first, then add each bin once per block.",
                                      LESSON};
-static const Mistake FEW_ELEMENTS = {"few elements per block",
-                                     "Each block adds its bins to counts. With a block for every few elements, this is "
-                                     "as much as one addition per element. Launch few blocks, each with a loop over "
-                                     "many elements.",
-                                     LESSON};
-static const Mistake NOT_ZEROED = {
-    "counts not zeroed", "counts holds any values before the call. Zero it on the device before blocks add to it.",
+static const Mistake FEW_ELEMENTS = {
+    "few elements per block",
+    "Each block adds its bins to counts. If a block has only a few elements, this takes about one atomic operation per "
+    "element. Launch fewer blocks, each with a loop over many elements.",
     LESSON};
+static const Mistake NOT_ZEROED = {
+    "counts not zeroed",
+    "counts may contain any values before the call. Zero it on the device before blocks add to it.", LESSON};
 static const Mistake SHARED_NOT_ZEROED = {"uninitialized shared memory",
-                                          "A shared bin is used before it is zeroed. Zero all bins first, and count "
-                                          "values from 0 to bins - 1 only.",
+                                          "A bin in shared memory is used before it is zeroed. Zero all bins first, "
+                                          "and count only values from 0 to bins - 1.",
                                           LESSON};
-static const Mistake NO_BARRIER = {"missing barrier",
-                                   "A thread counts before the bins are zeroed, or reads bins that others still count "
-                                   "in. Put a __syncthreads() between zeroing, counting and adding up.",
-                                   LESSON};
-static const Mistake FEW_BINS = {"more bins than threads",
-                                 "There may be more bins than threads in a block. Zero the bins, and add them up, in a "
-                                 "loop over the bins.",
-                                 LESSON};
+static const Mistake NO_BARRIER = {
+    "missing barrier",
+    "A thread counts before all bins are zeroed, or reads a bin in which other threads still count. Put a "
+    "__syncthreads() between zeroing and counting, and another one between counting and adding to counts.",
+    LESSON};
+static const Mistake FEW_BINS = {
+    "more bins than threads",
+    "There may be more bins than threads in a block. Loop over the bins, both to zero them and to add them to counts.",
+    LESSON};
 static const Mistake CLAMPED = {"out-of-range values counted",
-                                "Values below 0 or from bins on belong to no bin. Compare all 32 bits of x[i] with 0 "
-                                "and bins.",
+                                "Values below 0, and values greater than or equal to bins, belong to no bin. Compare "
+                                "all 32 bits of x[i] with 0 and bins.",
                                 LESSON};
 static const Mistake SHARED_INDEX = {"out-of-bounds shared memory access",
-                                     "An index is outside of the shared array. Count x[i] only if it is at least 0 and "
-                                     "less than bins, and have room for 1024 bins.",
+                                     "A thread uses an index outside of the shared array. Count x[i] only if it is at "
+                                     "least 0 and less than bins, and declare the array for 1024 bins.",
                                      LESSON};
 static const Mistake OUTSIDE = {"out-of-bounds access",
-                                "An index is outside of x or counts. Compare i with n before you read x[i], and b with "
-                                "bins before you add to counts[b].",
+                                "A thread uses an index outside of x or counts. Compare i with n before you read x[i], "
+                                "and b with bins before you add to counts[b].",
                                 LESSON};
 static const Mistake EMPTY_GRID = {
-    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing, and zero counts.", LESSON};
-static const Mistake ON_HOST = {"finished on the host",
-                                "Data was copied to the host, and the host had to wait. Add the blocks' bins on the "
-                                "device.",
-                                LESSON};
+    "empty grid",
+    "For n = 0, the grid has 0 blocks, which is an invalid configuration. Zero counts, and launch nothing.", LESSON};
+static const Mistake ON_HOST = {
+    "finished on the host",
+    "Data was copied to the host, so the host had to wait. Add up the bins of all blocks on the device.", LESSON};
 
 // A third of the values fall into one bin, a few are outside on either side, one of them just past the last bin.
 static void ask(Case *c, int64_t n, int64_t bins) {
@@ -341,16 +345,15 @@ EXERCISE = {
     .minutes = 30,
     .essential = true,
     .lesson = LESSON,
-    .stars = {{"at most n / 2 atomic operations on global memory also if there are 600 bins (at n = 40,000)",
-               {&FEW_ELEMENTS}},
+    .stars = {{"at most n / 2 atomic operations on global memory even with 600 bins (at n = 40,000)", {&FEW_ELEMENTS}},
               {"several blocks share x", {&SINGLE_BLOCK}}},
     .hints =
-        {"The kernel has three parts with a barrier between each two: zero the block's bins, count its elements, "
-         "add its bins to counts.",
-         "for (int b = threadIdx.x; b < bins; b += blockDim.x) reaches all bins with any number of threads.",
+        {"The kernel has three parts, separated by barriers: zero the block's bins, count the block's elements, add "
+         "the bins to counts.",
+         "for (int b = threadIdx.x; b < bins; b += blockDim.x) visits all bins with any number of threads.",
          "atomicAdd(&shared[x[i]], 1u) counts in shared memory. The same function adds a block's bin to counts[b].",
-         "Launch few blocks, each with a grid-stride loop over many elements. Before the launch zero counts with "
-         "cudaMemsetAsync; for n = 0 launch nothing."},
+         "Launch few blocks, each with a grid-stride loop over many elements. Zero counts with cudaMemsetAsync before "
+         "the launch. For n = 0, launch nothing."},
     .functions = {"histogram_on_device"},
     .tests =
         {{.name = "small and odd", .inspect = true, .ask = ask_small, .judge = judge},

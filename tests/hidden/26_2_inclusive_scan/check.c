@@ -8,59 +8,61 @@
 static const Mistake EXCLUSIVE = {"exclusive scan",
                                   "out[i] is the sum of the elements before x[i]. An inclusive scan adds x[i] as well.",
                                   LESSON "#scan-within-a-block"};
-static const Mistake CHUNKS = {"chunk offsets missing",
-                               "Every block starts again at 0. Add the sum of all earlier chunks to each element.",
-                               LESSON "#scan-over-several-blocks"};
-static const Mistake NEIGHBOR = {"only the previous chunk's total added",
-                                 "A chunk's offset is the sum of all earlier chunks, not of one. Scan the totals.",
-                                 LESSON "#scan-over-several-blocks"};
+static const Mistake CHUNKS = {
+    "chunk offsets missing",
+    "The scan of each block starts again at 0. Add the sum of all earlier chunks to each element.",
+    LESSON "#scan-over-several-blocks"};
+static const Mistake NEIGHBOR = {
+    "only the previous chunk's total added",
+    "A chunk's offset is the sum of all earlier chunks, not only of the previous one. Scan the totals.",
+    LESSON "#scan-over-several-blocks"};
 static const Mistake OWN = {"own chunk total in the offset",
-                            "The offset of a chunk does not contain its own total. An inclusive scan of the totals has "
-                            "the offset one position earlier.",
+                            "A chunk's offset must not include its own total. After an inclusive scan of the totals, "
+                            "the offset of chunk b is at index b - 1.",
                             LESSON "#scan-over-several-blocks"};
 static const Mistake WARPS = {"warp offsets missing",
-                              "A shuffle reaches the 32 lanes of its warp only. Add the totals of the earlier warps, "
-                              "through shared memory.",
+                              "A shuffle exchanges values only among the 32 lanes of a warp. Add the totals of all "
+                              "earlier warps, through shared memory.",
                               LESSON "#warp-level-scan-with-shuffles"};
 static const Mistake NO_BARRIER = {"missing barrier between read and write",
-                                   "In a step, one thread reads an element that another thread overwrites. Use two "
-                                   "buffers alternately, or a barrier between the reads and the writes.",
+                                   "In the same step, one thread reads an element that another thread overwrites. Use "
+                                   "two buffers alternately, or put a barrier between the reads and the writes.",
                                    LESSON "#scan-within-a-block"};
 static const Mistake DIVERGENT = {"divergent barrier",
                                   "Threads past the end returned before a barrier or a shuffle. All threads of the "
-                                  "block must reach it; those past the end bring a 0.",
+                                  "block must reach it. Let threads past the end take part with a 0.",
                                   LESSON "#scan-within-a-block"};
 static const Mistake MANY_CHUNKS = {"more chunks than threads",
-                                    "There may be more chunk totals than one block has threads. The scan of the totals "
-                                    "needs a loop that carries the sum of the rounds before.",
+                                    "There may be more chunk totals than threads in a block. Scan the totals in a loop "
+                                    "that carries the sum of all earlier iterations.",
                                     LESSON "#scan-over-several-blocks"};
 static const Mistake ROUNDED_DOWN = {"grid size rounded down",
                                      "n / threads rounds down, so the last elements have no thread. Round up: (n + "
                                      "threads - 1) / threads.",
                                      LESSON "#scan-over-several-blocks"};
 static const Mistake BEYOND = {"missing bounds check",
-                               "The last block has more threads than elements. Threads past the end must not read x; "
-                               "they bring a 0 and write nothing.",
+                               "The last block may have more threads than elements. Threads past the end must not read "
+                               "x. Let them take part with a 0 and write nothing.",
                                LESSON "#scan-over-several-blocks"};
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "Each thread accesses elements that are next to each other, one by one, so the "
-                                    "lanes of a request are sectors apart. Let neighboring threads access neighboring "
-                                    "elements, or an int4 each.",
-                                    "docs/22_global_memory.md#strided-access"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "Each thread accesses a group of neighboring elements one by one, so the lanes of a request are sectors apart. Let "
+    "neighboring threads access neighboring elements, or an int4 each.",
+    "docs/22_global_memory.md#strided-access"};
 static const Mistake SERIAL = {"serial kernel",
-                               "One thread does the work of a kernel, and the other lanes of its warp are idle. Scan "
-                               "the totals with the threads of one block.",
+                               "One thread does all the work of a kernel, and the other lanes of its warp are idle. "
+                               "Let all threads of a block scan the totals.",
                                LESSON "#scan-within-a-block"};
-static const Mistake EMPTY_GRID = {"empty grid",
-                                   "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
-                                   LESSON "#scan-over-several-blocks"};
+static const Mistake EMPTY_GRID = {
+    "empty grid", "For n = 0, the grid has 0 blocks, which is an invalid configuration. Launch nothing.",
+    LESSON "#scan-over-several-blocks"};
 static const Mistake WAITED = {"host synchronization",
-                               "The host waited for the device between the kernels. The totals can stay on the device: "
-                               "kernels of one stream run in order.",
+                               "The host waited for the device between the kernels. Leave the totals on the device: "
+                               "kernels in the same stream run in order.",
                                LESSON "#scan-over-several-blocks"};
 static const Mistake LAUNCHES = {"too many launches",
-                                 "One launch per step reads and writes the whole array each time. Three launches are "
-                                 "enough: chunks, totals, offsets.",
+                                 "With one launch per step, each launch reads and writes the whole array. Three "
+                                 "launches are enough: chunks, totals, offsets.",
                                  LESSON "#scan-over-several-blocks"};
 
 static void ask(Case *c, int64_t n) {
@@ -184,7 +186,7 @@ EXERCISE = {
     .id = "26_2_inclusive_scan",
     .title = "Inclusive scan",
     .after_pass =
-        "Scan-then-propagate: scan each chunk, scan the chunk totals, add the offsets. It works for any length.",
+        "Scan-then-propagate: scan each chunk, scan the chunk totals, add the offsets. This works for any length.",
     .kind = "kernel",
     .chapter = 26,
     .level = LEVEL_MEDIUM,
@@ -193,14 +195,13 @@ EXERCISE = {
     .lesson = LESSON "#scan-over-several-blocks",
     .stars = {{"coalesced: at most 1.5 x the ideal sectors per request", {&UNCOALESCED}},
               {"no serial kernel: at least 20 % active lanes in each", {&SERIAL}}},
-    .hints = {"Within a block, a step is: sums[!now][t] = sums[now][t] + (t >= stride ? sums[now][t - stride] : 0); "
-              "then now "
-              "= !now and a barrier, for stride = 1, 2, 4, ...",
-              "Threads past the end take part in every step with a 0, and write nothing at the end.",
-              "scratch[b] gets the total of block b. A second launch, of one block, replaces each total by the offset "
-              "of its "
-              "chunk.",
-              "The second launch loops over the totals in rounds, and carries the sum of the rounds before."},
+    .hints = {"Within a block, scan in steps with stride = 1, 2, 4, ... A step is: sums[!now][t] = sums[now][t] + (t "
+              ">= stride ? sums[now][t - stride] : 0); then now = !now and a barrier.",
+              "Let threads past the end take part in every step with a 0, and write nothing at the end.",
+              "Store the total of block b in scratch[b]. In a second launch, let one block replace each total with the "
+              "offset of its chunk.",
+              "There may be more totals than threads. Let the second launch loop over the totals and carry the sum of "
+              "all earlier iterations."},
     .functions = {"scan_on_device"},
     .tests = {{.name = "whole blocks: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "odd", .ask = ask_odd, .judge = judge, .inspect = true},

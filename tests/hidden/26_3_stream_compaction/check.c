@@ -8,64 +8,66 @@
 #define LESSON "docs/26_scan.md"
 
 static const Mistake ORDER = {"order not preserved",
-                              "The right elements are in out, in another order. An atomic counter numbers them in the "
-                              "order in which threads run. Compute each position with a scan.",
+                              "out has the correct elements, but in a different order. An atomic counter numbers them "
+                              "in the order in which the threads run. Compute each position with a scan.",
                               LESSON "#stream-compaction"};
-static const Mistake COMPARISON = {"wrong comparison",
-                                   "Keep x[i] only if x[i] > bound: what equals the bound is not kept. -0 and 0 are "
-                                   "equal.",
-                                   LESSON "#stream-compaction"};
+static const Mistake COMPARISON = {
+    "wrong comparison",
+    "Keep x[i] only if x[i] > bound. An element that equals the bound is not kept. -0 and 0 are equal.",
+    LESSON "#stream-compaction"};
 static const Mistake NAN_KEPT = {"NaN kept",
                                  "x > bound is false for a NaN, and so is x <= bound. Write x > bound, not "
                                  "!(x <= bound).",
                                  LESSON "#stream-compaction"};
 static const Mistake HOLES = {"elements not compacted",
-                              "Each kept element is at the index that it had in x. Write it to the number of elements "
-                              "that are kept before it.",
+                              "Each kept element has the same index in out as in x. Its index in out must be the "
+                              "number of elements kept before it.",
                               LESSON "#stream-compaction"};
-static const Mistake OFFSETS = {"chunk offsets missing",
-                                "Every block writes to the beginning of out. Add the number of elements that all "
-                                "earlier blocks keep.",
-                                LESSON "#scan-over-several-blocks"};
+static const Mistake OFFSETS = {
+    "chunk offsets missing",
+    "Every block writes to the beginning of out. Add the number of elements that all earlier blocks keep.",
+    LESSON "#scan-over-several-blocks"};
 static const Mistake INCLUSIVE = {"inclusive instead of exclusive scan",
-                                  "out[0] is unwritten, and everything is one element too far. An inclusive scan "
-                                  "counts the element itself: subtract 1.",
+                                  "out[0] is not written, and all elements are one position too far. An inclusive scan "
+                                  "counts the element itself, so subtract 1.",
                                   LESSON "#stream-compaction"};
-static const Mistake COUNT = {"count not written", "Write the number of kept elements to *count, also for n = 0.",
+static const Mistake COUNT = {"count not written", "Write the number of kept elements to *count, even for n = 0.",
                               LESSON "#stream-compaction"};
-static const Mistake PAST_COUNT = {"elements written past the count", "Do not write out from index *count on.",
-                                   LESSON "#stream-compaction"};
+static const Mistake PAST_COUNT = {
+    "elements written past the count",
+    "A thread wrote to out at or past index *count. Let only the threads with a kept element write.",
+    LESSON "#stream-compaction"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
-                                "The last block has more threads than elements. Compare i with n before you read x[i]; "
-                                "threads past the end bring the flag 0.",
+                                "The last block may have more threads than elements. Compare i with n before you read "
+                                "x[i], and let threads past the end use the flag 0.",
                                 LESSON "#scan-over-several-blocks"};
 static const Mistake NO_BARRIER = {"missing barrier",
-                                   "Threads of a block read shared memory that others write. Put a __syncthreads() "
-                                   "between the two.",
+                                   "Threads of a block read shared memory that other threads write. Put a "
+                                   "__syncthreads() between the writes and the reads.",
                                    LESSON "#scan-within-a-block"};
-static const Mistake DIVERGENT = {"divergent barrier",
-                                  "Some threads returned before a barrier or a shuffle, or skipped it in a branch. All "
-                                  "threads must reach it, also those past the end and those that keep nothing.",
-                                  LESSON "#scan-within-a-block"};
-static const Mistake SERIAL = {
-    "serial kernel",
-    "Most of the work is done by one lane of a warp. Let neighboring threads have neighboring "
-    "elements.",
+static const Mistake DIVERGENT = {
+    "divergent barrier",
+    "Some threads returned before a barrier or a shuffle, or skipped it in a branch. All threads must reach it, "
+    "including those past the end and those without a kept element.",
+    LESSON "#scan-within-a-block"};
+static const Mistake SERIAL = {"serial kernel",
+                               "One lane of a warp does most of the work while the others are idle. Let neighboring "
+                               "threads process neighboring elements.",
+                               LESSON "#stream-compaction"};
+static const Mistake SINGLE_BLOCK = {
+    "single block",
+    "A single block runs on one multiprocessor, and all others are idle. Distribute the elements over many blocks.",
     LESSON "#stream-compaction"};
-static const Mistake SINGLE_BLOCK = {"single block",
-                                     "A block runs on one multiprocessor, and the others are idle. Spread the elements "
-                                     "over many blocks.",
-                                     LESSON "#stream-compaction"};
-static const Mistake MANY_CHUNKS = {
-    "more chunks than threads",
-    "*count has the sum of the first chunks only. There may be more chunks than threads "
-    "in the scan of their counts: it needs a loop.",
-    LESSON "#scan-over-several-blocks"};
-static const Mistake EMPTY_GRID = {
-    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing that has no block.",
-    LESSON "#scan-over-several-blocks"};
+static const Mistake MANY_CHUNKS = {"more chunks than threads",
+                                    "*count includes only the first chunks. There may be more chunks than threads in "
+                                    "the block that scans their counts. Let it loop over the counts.",
+                                    LESSON "#scan-over-several-blocks"};
+static const Mistake EMPTY_GRID = {"empty grid",
+                                   "For n = 0, a grid with one thread per element has 0 blocks, which is an invalid "
+                                   "configuration. Skip such launches, but write *count.",
+                                   LESSON "#scan-over-several-blocks"};
 static const Mistake LAUNCHES = {"too many launches",
-                                 "Three launches are enough: count per block, scan the counts, write.",
+                                 "Three launches are enough: count per block, scan the counts, write the elements.",
                                  LESSON "#stream-compaction"};
 
 static void ask(Case *c, int64_t n, double bound) {
@@ -310,16 +312,16 @@ EXERCISE = {
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#stream-compaction",
-    .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}}},
-    .hints =
-        {"The index of a kept element in out is the number of elements kept before it: an exclusive scan of flags. "
-         "Use three launches, as for the scan of a long array.",
-         "First launch: each block counts its flags, scratch[b] = the count. __syncthreads_count(flag) is a "
-         "barrier that gives every thread of the block the number of flags that are not 0.",
-         "Second launch, one block: replace each count by the sum of the counts before it, and write the total to "
-         "*count. For n = 0 only this launch is left.",
-         "Third launch: the index is scratch[block] plus the inclusive scan of the block's flags, less 1. Threads "
-         "past the end bring the flag 0."},
+    .stars = {{"parallel: several blocks, and at least 20 % active lanes overall", {&SERIAL, &SINGLE_BLOCK}}},
+    .hints = {"The index of a kept element in out is the number of elements kept before it: an exclusive scan of "
+              "flags, which are 1 for kept elements. Use three launches, as for the scan of a long array.",
+              "First launch: each block counts its flags and stores the count in scratch[blockIdx.x]. "
+              "__syncthreads_count(flag) is a barrier that returns to every thread of the block the number of threads "
+              "whose flag is not 0.",
+              "Second launch, one block: replace each count with the sum of all earlier counts, and write the total to "
+              "*count. For n = 0, only this launch is needed.",
+              "Third launch: the index is scratch[blockIdx.x] plus the inclusive scan of the block's flags, minus 1. "
+              "Let threads past the end use the flag 0."},
     .functions = {"keep_on_device"},
     .tests = {{.name = "whole blocks", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
               {.name = "one element", .ask = ask_one, .judge = judge},

@@ -5,67 +5,67 @@
 #define LESSON "docs/26_scan.md"
 
 static const Mistake CUT = {"run cut at a block boundary",
-                            "The first element of each block was taken for a head. It is one only if it differs from "
-                            "the element before it, which belongs to another block.",
+                            "Your kernel treats the first element of each block as a head. It is a head only if it "
+                            "differs from the element before it, which belongs to the previous block.",
                             LESSON "#run-length-encoding"};
 static const Mistake EDGE_HEADS = {"missing heads at warp boundaries",
                                    "A run that begins with the first lane of a warp was added to the run before it. A "
-                                   "shuffle does not reach another warp: read x[i - 1] there.",
+                                   "shuffle cannot read from a different warp, so read x[i - 1] in that lane.",
                                    LESSON "#run-length-encoding"};
 static const Mistake MANY_CHUNKS = {"more chunks than threads",
-                                    "There may be more counts of chunks than one block has threads. Their scan needs a "
-                                    "loop that carries the sum of the rounds before.",
+                                    "There may be more chunk counts than threads in a block. Scan the counts in a loop "
+                                    "that carries the sum of all earlier iterations.",
                                     LESSON "#scan-over-several-blocks"};
-static const Mistake LAST = {"wrong length of the last run", "The last run has no next one: it ends at n.",
+static const Mistake LAST = {"wrong length of the last run", "No head follows the last run. It ends at n.",
                              LESSON "#run-length-encoding"};
-static const Mistake FIRST = {"missing first run", "Element 0 is a head, whatever its value is.",
+static const Mistake FIRST = {"missing first run", "Element 0 is always a head, whatever its value.",
                               LESSON "#run-length-encoding"};
-static const Mistake ENDS = {"index instead of length",
-                             "lengths holds indices of x. Subtract the index of a run's head from that of the next "
-                             "head.",
-                             LESSON "#run-length-encoding"};
-static const Mistake TAILS = {"value of the wrong run",
-                              "values holds the element before or after each run. A run's value is that of its head.",
-                              LESSON "#run-length-encoding"};
+static const Mistake ENDS = {
+    "index instead of length",
+    "lengths contains indices of x. Subtract the index of a run's head from that of the next head.",
+    LESSON "#run-length-encoding"};
+static const Mistake TAILS = {
+    "value of the wrong run",
+    "values contains the element before or after each run. The value of a run is that of its head.",
+    LESSON "#run-length-encoding"};
 static const Mistake ORDER = {"order not preserved",
-                              "The right runs are there, in another order. An atomic counter numbers them in the order "
-                              "in which threads run. Compute each position with a scan.",
+                              "The runs are correct, but in a different order. An atomic counter numbers them in the "
+                              "order in which the threads run. Compute each position with a scan.",
                               LESSON "#stream-compaction"};
-static const Mistake COUNT = {"count not written", "Write the number of runs to *count, also for n = 0.",
+static const Mistake COUNT = {"count not written", "Write the number of runs to *count, even for n = 0.",
                               LESSON "#run-length-encoding"};
-static const Mistake PAST_COUNT = {"elements written past the count",
-                                   "Do not write values and lengths from index *count on: threads without a run write "
-                                   "nothing.",
-                                   LESSON "#run-length-encoding"};
-static const Mistake OUTSIDE = {
-    "out-of-bounds access",
-    "A thread reads before the first element or past the last. Compare i with 0 and n before "
-    "you read x[i] and x[i - 1].",
+static const Mistake PAST_COUNT = {
+    "elements written past the count",
+    "A thread wrote to values or lengths at or past index *count. Let only the threads with a run write.",
     LESSON "#run-length-encoding"};
+static const Mistake OUTSIDE = {"out-of-bounds access",
+                                "A thread reads before the first element of x or past the last one. Compare i with 0 "
+                                "and n before you read x[i] and x[i - 1].",
+                                LESSON "#run-length-encoding"};
 static const Mistake NO_BARRIER = {"missing barrier",
-                                   "Threads of a block read shared memory that others write. Put a __syncthreads() "
-                                   "between the two.",
+                                   "Threads of a block read shared memory that other threads write. Put a "
+                                   "__syncthreads() between the writes and the reads.",
                                    LESSON "#scan-within-a-block"};
-static const Mistake SERIAL = {
-    "serial kernel",
-    "Most of the work is done by one lane of a warp. Let neighboring threads have neighboring "
-    "elements.",
+static const Mistake SERIAL = {"serial kernel",
+                               "One lane of a warp does most of the work while the others are idle. Let neighboring "
+                               "threads process neighboring elements.",
+                               LESSON "#run-length-encoding"};
+static const Mistake SINGLE_BLOCK = {
+    "single block",
+    "A single block runs on one multiprocessor, and all others are idle. Distribute the elements over many blocks.",
     LESSON "#run-length-encoding"};
-static const Mistake SINGLE_BLOCK = {"single block",
-                                     "A block runs on one multiprocessor, and the others are idle. Spread the elements "
-                                     "over many blocks.",
-                                     LESSON "#run-length-encoding"};
-static const Mistake EMPTY_GRID = {
-    "empty grid", "For n = 0 a grid of 0 blocks is an invalid configuration: launch nothing that has no block.",
-    LESSON "#scan-over-several-blocks"};
+static const Mistake EMPTY_GRID = {"empty grid",
+                                   "For n = 0, a grid with one thread per element has 0 blocks, which is an invalid "
+                                   "configuration. Skip such launches, but write *count.",
+                                   LESSON "#scan-over-several-blocks"};
 static const Mistake ON_HOST = {"copy to the host",
-                                "The number of runs was copied to the host, and the host had to wait. Launch enough "
+                                "The number of runs was copied to the host, so the host had to wait. Launch enough "
                                 "threads for n runs, and let them read *count on the device.",
                                 LESSON "#run-length-encoding"};
-static const Mistake WAITED = {"host synchronization",
-                               "The host waited for the device. Kernels of one stream run in order: launch them all "
-                               "without waiting.",
-                               LESSON "#run-length-encoding"};
+static const Mistake WAITED = {
+    "host synchronization",
+    "The host waited for the device. Kernels in the same stream run in order, so launch all of them without waiting.",
+    LESSON "#run-length-encoding"};
 
 // Runs of 1 to `longest`; two neighboring runs always differ.
 static void ask(Case *c, int64_t n, int64_t longest) {
@@ -317,15 +317,14 @@ EXERCISE = {
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#run-length-encoding",
-    .stars = {{"parallel: several blocks, and at least 20 % active lanes in all", {&SERIAL, &SINGLE_BLOCK}}},
-    .hints =
-        {"Call the first element of a run its head: element i is a head if i is 0 or x[i] != x[i - 1]. The first "
-         "thread of a block compares with the last element of the block before.",
-         "Compact the heads as in exercise 26.3, but write the index instead of the element: starts[run] = i.",
-         "Then use one thread per run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - starts[run]. "
-         "The last run ends at n.",
-         "Launch this kernel with a thread for each of the n elements. It reads *count on the device, and threads "
-         "with run >= *count return."},
+    .stars = {{"parallel: several blocks, and at least 20 % active lanes overall", {&SERIAL, &SINGLE_BLOCK}}},
+    .hints = {"Call the first element of a run its head: element i is a head if i is 0 or x[i] != x[i - 1]. The first "
+              "thread of a block compares its element with the last one of the previous block.",
+              "Compact the heads as in exercise 26.3, but write the index instead of the element: starts[run] = i.",
+              "Then use one thread per run: values[run] = x[starts[run]], lengths[run] = starts[run + 1] - "
+              "starts[run]. The last run ends at n.",
+              "Launch this kernel with one thread for each of the n elements. Let each thread read *count on the "
+              "device, and return if run >= *count."},
     .functions = {"runs_on_device"},
     .tests = {{.name = "short runs", .ask = ask_whole, .judge = judge_lanes, .inspect = true},
               {.name = "one element", .ask = ask_one, .judge = judge},

@@ -1,7 +1,7 @@
-// What an answer to exercise 27.1 defines, and the function through which its kernel reads global memory. On simulated devices
-// the reads and barriers are counted by the driver.
+// What an answer to exercise 27.1 defines, and the function through which its kernel reads global memory. On simulated devices,
+// the driver counts the reads and barriers.
 #include <cuda_runtime.h>
-#define FERRY_COUNTED_CUH // the functions of exercises/counted.cuh are these here
+#define FERRY_COUNTED_CUH // the functions below replace those of exercises/counted.cuh
 
 extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k);
 
@@ -12,7 +12,7 @@ extern "C" void note_barrier(void);
 
 static inline float load(const float *address) {
   float value = note_load(address);
-#ifdef CUDASIM_INSPECT // which looks at the access itself
+#ifdef CUDASIM_INSPECT // the inspector records the access itself
   value = *address;
 #endif
   return value;

@@ -8,44 +8,46 @@
 #define LESSON "docs/27_the_matrix_product.md"
 #define TILES LESSON "#tiling-in-shared-memory"
 
-static const Mistake READ_TOO_OFTEN = {"redundant global loads",
-                                       "Threads of a block load the same elements from global memory again and again. "
-                                       "Stage a tile of a and a tile of b in __shared__ memory, and use those.",
-                                       TILES};
-static const Mistake NOT_COUNTED = {"reads that bypass load",
-                                    "Read a and b with load(&a[i]) and load(&b[i]) only. The grader counts these "
-                                    "calls; direct reads return NaN.",
-                                    TILES};
+static const Mistake READ_TOO_OFTEN = {
+    "redundant global loads",
+    "The threads of a block load the same elements from global memory many times. Stage a tile of a and a tile of b in "
+    "__shared__ memory, and read the elements from there.",
+    TILES};
+static const Mistake NOT_COUNTED = {
+    "reads that bypass load",
+    "Read a and b only with load(&a[i]) and load(&b[i]). The grader counts these calls; direct reads return NaN.",
+    TILES};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Each step needs two barriers: one after the tiles are written, and one before the "
                                    "next step overwrites them.",
                                    TILES};
-static const Mistake DIVERGENT = {"divergent barrier",
-                                  "Threads outside of c returned before a barrier, or skipped it in a branch. Let them "
-                                  "store zeros in the tiles and reach every barrier; guard only the store to c.",
-                                  TILES};
+static const Mistake DIVERGENT = {
+    "divergent barrier",
+    "Threads whose element is outside of c returned before a barrier, or skipped it in a branch. Let every thread "
+    "write its elements of the tiles (0 past the end of a or b) and reach every barrier. Guard only the store to c.",
+    TILES};
 static const Mistake STEPS_DOWN = {"number of tiles rounded down",
                                    "k / TILE rounds down, so the last products are missing. Round the number of steps "
                                    "up.",
                                    TILES};
-static const Mistake LAST_TILE = {"sum reset in every step",
-                                  "Only the last tile's products remain. Set the sum to 0 once, before the loop over "
-                                  "the tiles.",
-                                  TILES};
+static const Mistake LAST_TILE = {
+    "sum reset in every step",
+    "The result contains only the products of the last step. Set the sum to 0 once, before the loop over the tiles.",
+    TILES};
 static const Mistake NO_ZEROS = {"missing zero padding",
-                                 "Past the end of k the tiles hold other elements, which the sums then contain. Store "
-                                 "a 0 there in each step.",
+                                 "Past the end of k, the tiles contain elements that do not belong to the product, and "
+                                 "the kernel adds them to the sums. Store 0 at these positions in each step.",
                                  TILES};
 static const Mistake OUTSIDE = {"out-of-bounds read",
-                                "The kernel reads past the end of a or b. Compare row, column and the position along k "
-                                "with the sizes before each load.",
+                                "The kernel reads past the end of a or b. Before each load, compare the row, the "
+                                "column and the position along k with the sizes.",
                                 TILES};
 static const Mistake WRAPPED = {"missing column check",
                                 "A thread past the last column writes to the next row of c. Check the row and the "
                                 "column before the store.",
                                 TILES};
 static const Mistake TRANSPOSED = {"transposed operand",
-                                   "b is read as if it were stored transposed. b[i][j] is b[i * n + j].",
+                                   "The kernel reads b as if it were stored transposed. b[i][j] is b[i * n + j].",
                                    LESSON "#naive-kernel-one-thread-per-element"};
 static const Mistake INTEGER_SUM = {"integer accumulator",
                                     "An int holds the sum, so each addition drops the fraction. Use a float.", TILES};
@@ -58,8 +60,8 @@ static const Mistake LAUNCHES = {"one launch per tile",
                                  "into the kernel, and keep the sums in registers.",
                                  TILES};
 static const Mistake CONFLICTS = {"bank conflicts",
-                                  "Several lanes of a warp access different words of one bank. Let neighboring lanes "
-                                  "use neighboring words, or pad the rows of the tile by one.",
+                                  "Several lanes of a warp access different words of the same bank. Let neighboring "
+                                  "lanes use neighboring words, or pad each row of the tile by one word.",
                                   "docs/23_shared_memory.md#banks-and-bank-conflicts"};
 
 // Odd numbers of quarters: none is whole, and every order of adding is exact.
@@ -254,8 +256,8 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "27_1_tiled_matmul",
     .title = "Tiled matrix multiplication",
-    .after_pass = "Tiling: a tile loaded once into shared memory serves a whole block, which divides the global loads "
-                  "by its width.",
+    .after_pass = "Tiling: all threads of a block use a tile that is loaded once into shared memory, which divides the "
+                  "global loads by the tile's width.",
     .kind = "kernel",
     .chapter = 27,
     .level = LEVEL_MEDIUM,
@@ -264,14 +266,13 @@ EXERCISE = {
     .lesson = TILES,
     .stars = {{"one kernel launch", {&LAUNCHES}},
               {"no bank conflicts: at most 1.5 x the ideal wavefronts", {&CONFLICTS}}},
-    .hints =
-        {"A block computes a square tile of c. It goes along k in steps of TILE, and in each step its threads load "
-         "a tile of a and a tile of b, one element of each per thread.",
-         "In the step that starts at begin, thread (x, y) loads a[row][begin + x] and b[begin + y][column]. Where "
-         "such an element does not exist, it stores a 0.",
-         "All threads reach both barriers: the first after the stores to the tiles, the second after the inner "
-         "loop. Only the store to c is guarded.",
-         "The inner loop is: for (int i = 0; i < TILE; i++) sum += a_tile[y][i] * b_tile[i][x];"},
+    .hints = {"Let a block compute a square tile of c. It moves along k in steps of TILE. In each step, each thread "
+              "loads one element of a tile of a and one element of a tile of b.",
+              "In the step that starts at begin, thread (x, y) loads a[row][begin + x] and b[begin + y][column]. If "
+              "such an element does not exist, it stores 0 in the tile.",
+              "All threads must reach both barriers: the first after the stores to the tiles, the second after the "
+              "inner loop. Guard only the store to c.",
+              "The inner loop is: for (int i = 0; i < TILE; i++) sum += a_tile[y][i] * b_tile[i][x];"},
     .functions = {"matmul_on_device"},
     // Inspected tests come first: elsewhere a race is only a wrong number.
     .tests = {{.name = "smaller than a tile", .inspect = true, .ask = ask_small, .judge = judge_inspected},

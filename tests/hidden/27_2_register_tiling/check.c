@@ -7,39 +7,42 @@
 #define REGISTERS LESSON "#register-blocking"
 #define TILES LESSON "#tiling-in-shared-memory"
 
-static const Mistake SHARED_OFTEN = {"too many shared-memory loads",
-                                     "A word from shared memory serves too few multiply-adds. Let a thread compute 8 x "
-                                     "8 elements: copy 8 words of each tile into registers, then use all 64 products.",
-                                     REGISTERS};
-static const Mistake GLOBAL_OFTEN = {"redundant global loads",
-                                     "The same elements are loaded from global memory several times. Stage tiles of a "
-                                     "and b for 64 x 64 elements of c in shared memory, with neighboring threads "
-                                     "loading neighboring elements.",
-                                     TILES};
-static const Mistake STEPS_DOWN = {"number of steps rounded down",
-                                   "k is a multiple of 8, but not always of 16. The last products are missing.", TILES};
+static const Mistake SHARED_OFTEN = {
+    "too many shared-memory loads",
+    "Each word from shared memory is used for too few multiply-adds. Let a thread compute 8 x 8 elements: copy 8 words "
+    "of each tile into registers, then use them for all 64 products.",
+    REGISTERS};
+static const Mistake GLOBAL_OFTEN = {
+    "redundant global loads",
+    "The same elements are loaded from global memory several times. For each tile of 64 x 64 elements of c, stage "
+    "tiles of a and b in shared memory, and let neighboring threads load neighboring elements.",
+    TILES};
+static const Mistake STEPS_DOWN = {
+    "number of steps rounded down",
+    "k is a multiple of 8, but not always of 16, so the last products are missing. Let the steps cover all of k.",
+    TILES};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Each step needs two barriers: one after the tiles are written, and one before the "
                                    "next step overwrites them.",
                                    TILES};
-static const Mistake LAST_STEP = {"sum reset in every step",
-                                  "Only the last step's products remain. Set the sums to 0 once, before the loop over "
-                                  "k.",
-                                  REGISTERS};
-static const Mistake ONE_ROW = {"same row of a for all sums",
-                                "All rows of a thread have the same values. Each of its sums needs the element of a of "
-                                "its own row.",
-                                REGISTERS};
-static const Mistake TRANSPOSED = {"transposed operand",
-                                   "b is read as if it were stored transposed. b[i][j] is b[i * n + j].", TILES};
+static const Mistake LAST_STEP = {
+    "sum reset in every step",
+    "The result contains only the products of the last step. Set the sums to 0 once, before the loop over k.",
+    REGISTERS};
+static const Mistake ONE_ROW = {
+    "same row of a for all sums",
+    "All rows of c that a thread computes have the same values. For each sum, use the element of a from the same row.",
+    REGISTERS};
+static const Mistake TRANSPOSED = {
+    "transposed operand", "The kernel reads b as if it were stored transposed. b[i][j] is b[i * n + j].", TILES};
 static const Mistake STRIDE_OF_B = {"wrong row stride of b", "b has k rows of n elements: b[p][j] is b[p * n + j].",
                                     TILES};
 static const Mistake STRIDE_OF_A = {"wrong row stride of a", "a has m rows of k elements: a[i][p] is a[i * k + p].",
                                     TILES};
-static const Mistake SWAPPED = {"grid dimensions swapped",
-                                "blockIdx.x selects a tile in a row of tiles, so gridDim.x is n / 64, and gridDim.y is "
-                                "m / 64.",
-                                TILES};
+static const Mistake SWAPPED = {
+    "grid dimensions swapped",
+    "blockIdx.x selects a tile within a row of tiles, so gridDim.x must be n / 64, and gridDim.y must be m / 64.",
+    TILES};
 static const Mistake LAUNCHES = {
     "one launch per step",
     "The host loops over k, so c is read and written in each launch. Put the loop into the "
@@ -154,13 +157,14 @@ EXERCISE = {
     .stars = {{"one kernel launch", {&LAUNCHES}},
               {"at most m * n * k / 128 sectors loaded from global memory", {&GLOBAL_OFTEN}}},
     .hints =
-        {"A block of 64 threads computes a tile of 64 x 64 elements. Thread t has 8 columns, from t % 8 * 8 on, and "
-         "8 rows, from t / 8 * 8 on.",
+        {"Let a block of 64 threads compute a tile of 64 x 64 elements. Thread t computes 8 x 8 of them, starting "
+         "at column t % 8 * 8 and row t / 8 * 8.",
          "In a step of 8 along k, a's tile is 64 x 8 and b's is 8 x 64. Each has 512 elements, so every thread "
-         "loads 8 of each. Let neighboring threads load neighboring elements.",
-         "For each p of the step: load 8 words of column p of a's tile into one array, 8 words of row p of b's "
-         "tile into another. Then run two loops of 8: sum[i][j] += column[i] * row[j].",
-         "The barriers are those of exercise 27.1: after the stores to the tiles, and after the computation."},
+         "loads 8 elements of each. Let neighboring threads load neighboring elements.",
+         "For each p of the step, load 8 words of column p of a's tile into one array, and 8 words of row p of b's "
+         "tile into a second array. Then do 64 multiply-adds in two nested loops: sum[i][j] += column[i] * row[j].",
+         "The kernel needs the same two barriers as in exercise 27.1: after the stores to the tiles, and after "
+         "the computation."},
     .functions = {"matmul_on_device"},
     .tests = {{.name = "one tile", .ask = ask_one, .judge = judge, .inspect = true},
               {.name = "a single step", .ask = ask_step, .judge = judge, .inspect = true},

@@ -1,7 +1,7 @@
 // What an answer to exercise 27.3 defines, and the functions through which its kernel reads global and shared memory. On simulated
-// devices the driver notes them, and the barriers.
+// devices, the driver records these reads and the barriers.
 #include <cuda_runtime.h>
-#define FERRY_COUNTED_CUH // the functions of exercises/counted.cuh are these here
+#define FERRY_COUNTED_CUH // the functions below replace those of exercises/counted.cuh
 
 extern "C" void matmul_on_device(float *c, const float *a, const float *b, int m, int n, int k);
 

@@ -7,24 +7,26 @@
 #define BUFFERS "docs/27_the_matrix_product.md#double-buffering"
 
 static const Mistake NO_PREFETCH = {"missing prefetch",
-                                    "When a step's elements are loaded, the block has nothing to compute meanwhile. "
-                                    "Load the next step's elements first, then compute with the current tiles.",
+                                    "While a step's elements are loaded, the block has nothing to compute. Load the "
+                                    "next step's elements first, then compute with the current tiles.",
                                     BUFFERS};
 static const Mistake BARRIERS = {"two barriers per step",
-                                 "With two pairs of tiles, used alternately, one barrier per step is enough: the pair "
-                                 "that you overwrite was read a step earlier.",
+                                 "If you use two pairs of tiles alternately, one barrier per step is enough: the pair "
+                                 "that you overwrite was read one step earlier.",
                                  BUFFERS};
-static const Mistake TILE_RACE = {"data race on the tiles",
-                                  "A tile is read before it is complete, or overwritten while other threads read it. "
-                                  "One barrier per step is enough only with two pairs of tiles, used alternately.",
-                                  BUFFERS};
-static const Mistake LAST_STEP = {"last step left out",
-                                  "The tiles that were loaded last are never multiplied. Each pair of tiles that you "
-                                  "load needs a computation.",
-                                  BUFFERS};
-static const Mistake FIRST_STEP = {"first step left out",
-                                   "The first pair of tiles is loaded before the loop and never multiplied.", BUFFERS};
-static const Mistake BEYOND = {"prefetch past the end", "In the last step there is no next one. Load nothing then.",
+static const Mistake TILE_RACE = {
+    "data race on the tiles",
+    "A thread reads a tile before it is complete, or overwrites it while other threads still read it. One barrier per "
+    "step is enough only if you use two pairs of tiles alternately.",
+    BUFFERS};
+static const Mistake LAST_STEP = {
+    "last step left out",
+    "The tiles that are loaded last are never multiplied. Compute with each pair of tiles that you load.", BUFFERS};
+static const Mistake FIRST_STEP = {
+    "first step left out",
+    "The first pair of tiles is loaded before the loop but never multiplied. Compute with it in the first step.",
+    BUFFERS};
+static const Mistake BEYOND = {"prefetch past the end", "No step follows the last one, so load nothing in it.",
                                BUFFERS};
 static const Mistake NOT_COUNTED = {"reads that bypass load and fetch",
                                     "Read a and b with load, and the tiles with fetch. The grader records the order of "
@@ -89,9 +91,10 @@ static void expect_prefetch(Case *c, int64_t steps) {
   const int64_t loads = got_count(c, "loads of a thread"), ahead = got_count(c, "loads ahead of a fetch");
   if (steps < 5)
     return;
-  expect_that(c, ahead >= loads - 2 * loads / steps, &NO_PREFETCH,
-              "thread 0 calls load %lld times, and only %lld times before a fetch, with no barrier between the two",
-              (long long)loads, (long long)ahead);
+  expect_that(
+      c, ahead >= loads - 2 * loads / steps, &NO_PREFETCH,
+      "thread 0 calls load %lld times, but only %lld of these calls come before a fetch with no barrier in between",
+      (long long)loads, (long long)ahead);
   expect_at_most(c, "barriers", got_count(c, "barriers"), steps + 2, &BARRIERS);
 }
 
@@ -100,8 +103,8 @@ static void judge(Case *c) {
   suspect_mistakes(c);
   if (!expect_array(c, "c", product(c, 0, k), 0) || !expect_by_kernel(c) || isnan(got_number(c, "loads")))
     return;
-  if (expect_at_least(c, "elements read by load", got_count(c, "loads"), m * k + k * n, &NOT_COUNTED) &&
-      expect_at_least(c, "words read by fetch", got_count(c, "fetches"), m * n * k / 8, &NOT_COUNTED))
+  if (expect_at_least(c, "elements read with load", got_count(c, "loads"), m * k + k * n, &NOT_COUNTED) &&
+      expect_at_least(c, "words read with fetch", got_count(c, "fetches"), m * n * k / 8, &NOT_COUNTED))
     expect_prefetch(c, k / 16);
 }
 
@@ -113,23 +116,23 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "27_3_double_buffering",
     .title = "Double buffering",
-    .after_pass = "Double buffering: the next tiles are loaded while this step computes, and one barrier is saved.",
+    .after_pass = "Double buffering loads the next tiles while the block computes with the current ones, and it saves "
+                  "one barrier per step.",
     .kind = "kernel",
     .chapter = 27,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = BUFFERS,
     .stars = {{"at most k / 16 + 2 barriers: one per step of 16", {&BARRIERS}}},
-    .hints =
-        {"Loads into registers do not wait: the thread waits where it first uses the value. So load early, and use "
-         "late.",
-         "Use two pairs of tiles, __shared__ float a_tile[2][TILE][TILE], and a variable that says which one is "
-         "current: now = !now.",
-         "Before the loop each thread loads its element of the first two tiles into registers. A step is: store "
-         "the registers in the pair `now`; barrier; load the next elements, if there is a next step; compute with "
-         "the pair `now`; switch.",
-         "One barrier is enough: a thread that stores to a pair has passed the barrier of the step between, and "
-         "all others had finished with that pair before they reached this barrier."},
+    .hints = {"A load into a register does not block: the thread waits only where it first uses the value. Load early, "
+              "and use the value late.",
+              "Use two pairs of tiles, such as __shared__ float a_tile[2][TILE][TILE], and a variable `now` that "
+              "selects the current pair. Switch pairs with now = !now.",
+              "Before the loop, each thread loads its elements of the first two tiles into registers. In each step, it "
+              "stores the registers in the pair `now`, reaches a barrier, loads the next elements if there is a next "
+              "step, computes with the pair `now`, and switches pairs.",
+              "One barrier per step is enough. A thread stores to a pair only after it has passed the barrier of the "
+              "step in between, and all other threads finished reading that pair before they reached this barrier."},
     .functions = {"matmul_on_device"},
     .tests = {{.name = "a single step", .ask = ask_one, .judge = judge_inspected, .inspect = true},
               {.name = "two steps", .ask = ask_two, .judge = judge_inspected, .inspect = true},

@@ -7,31 +7,32 @@
 #define LESSON "docs/27_the_matrix_product.md"
 
 static const Mistake NOT_FASTER = {"no speedup",
-                                   "./ferry inspect --gpu gtx1650 shows what limits the kernel. Count the loads for "
-                                   "each multiply-add, and from which memory they come.",
+                                   "./ferry inspect --gpu gtx1650 shows what limits the kernel. Count the loads per "
+                                   "multiply-add, and note which memory they access.",
                                    LESSON "#what-each-step-gains"};
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "Neighboring lanes load elements of different rows, a sector for each. Let "
-                                    "threadIdx.x select the column.",
-                                    LESSON "#naive-kernel-one-thread-per-element"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "Neighboring lanes load elements of different rows, each from its own sector. Let threadIdx.x select the column.",
+    LESSON "#naive-kernel-one-thread-per-element"};
 static const Mistake NO_BARRIER = {"missing barrier",
                                    "Each step needs two barriers: one after the tiles are written, and one before the "
                                    "next step overwrites them.",
                                    LESSON "#tiling-in-shared-memory"};
 static const Mistake LAST_TILE = {"number of tiles rounded down",
-                                  "k need not be a multiple of the step, so the last products are missing. Round the "
+                                  "k is not always a multiple of the step, so the last products are missing. Round the "
                                   "number of steps up, and pad the tiles with zeros.",
                                   LESSON "#tiling-in-shared-memory"};
-static const Mistake EDGES = {"partial edge tiles",
-                              "m and n need not be multiples of the tile. Round the grid up, and check the bounds.",
-                              LESSON "#tiling-in-shared-memory"};
-static const Mistake TRANSPOSED = {"transposed operand",
-                                   "b is read as if it were stored transposed. Element (p, j) of b is b[p * n + j].",
-                                   LESSON "#naive-kernel-one-thread-per-element"};
-static const Mistake ONE_SIZE = {"slow at other sizes",
-                                 "Near the scored size your kernels are slower than the original. Use them for partial "
-                                 "tiles as well.",
-                                 LESSON "#what-each-step-gains"};
+static const Mistake EDGES = {
+    "partial edge tiles",
+    "m and n are not always multiples of the tile size. Round the grid size up, and check the bounds.",
+    LESSON "#tiling-in-shared-memory"};
+static const Mistake TRANSPOSED = {
+    "transposed operand", "The kernel reads b as if it were stored transposed. Element (p, j) of b is b[p * n + j].",
+    LESSON "#naive-kernel-one-thread-per-element"};
+static const Mistake ONE_SIZE = {
+    "slow at other sizes",
+    "Near the scored size, your kernels are slower than the original. Use the fast kernels for partial tiles as well.",
+    LESSON "#what-each-step-gains"};
 
 enum { ROWS = 256, COLUMNS = 896, INNER = 128 };
 static const Scored SCORED = {.gpu = "gtx1650",
@@ -160,7 +161,8 @@ static void judge_near(Case *c) {
 EXERCISE = {
     .id = "27_4_fast_matmul",
     .title = "Performance challenge: matmul",
-    .after_pass = "Each level of tiling, in shared memory and in registers, uses a loaded word more often.",
+    .after_pass =
+        "With each level of tiling, in shared memory and in registers, the kernel uses a loaded word more often.",
     .kind = "kernel",
     .chapter = 27,
     .level = LEVEL_HARD,
@@ -169,11 +171,12 @@ EXERCISE = {
     .open = true,
     .hints =
         {"The kernel loads two words for each multiply-add. Which other threads load the same words?",
-         "Stage tiles in shared memory, as in exercise 27.1. Then run again, and see what limits the kernel now.",
+         "Stage tiles in shared memory, as in exercise 27.1. Then run ./ferry run again, and see what limits the "
+         "kernel now.",
          "Let a thread compute 8 x 8 elements, as in exercise 27.2: it reads 16 words for 64 multiply-adds. Unroll "
          "all loops over its sums.",
-         "Move data as float4: store the tile of a transposed, and give a thread four groups of 4 x 4 elements that "
-         "are 64 apart."},
+         "Use float4 loads and stores. Store the tile of a transposed, and give each thread four groups of 4 x 4 "
+         "elements that are 64 apart."},
     .functions = {"product_on_device"},
     .tests = {{.name = "one row", .ask = ask_vector, .judge = judge},
               {.name = "inspected", .ask = ask_inspected, .judge = judge_inspected, .inspect = true},

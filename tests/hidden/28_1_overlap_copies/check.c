@@ -9,46 +9,49 @@
 #define NO_OVERLAP LESSON "#why-copies-and-kernels-fail-to-overlap"
 
 static const Mistake ONE_CHUNK = {"no chunks",
-                                  "The whole array crosses in one copy, so nothing can overlap with it. Give each "
-                                  "chunk a copy in, a launch and a copy out of its own.",
+                                  "You copy the whole array in one call, so nothing can overlap with the copy. Give "
+                                  "each chunk its own copy in, launch and copy out.",
                                   PIPELINE};
 static const Mistake ONE_STREAM = {"a single stream",
-                                   "The work of one stream runs in order, so the next chunk's copy waits for this "
-                                   "chunk's kernel. Use different streams for neighboring chunks.",
+                                   "The operations of a stream run in order, so the next chunk's copy waits for this "
+                                   "chunk's kernel. Use different streams for consecutive chunks.",
                                    NO_OVERLAP};
 static const Mistake DEFAULT_STREAM = {"kernel in the default stream",
-                                       "The kernel runs in the default stream, which does not wait for non-blocking "
-                                       "streams. Pass the stream as the fourth launch argument.",
+                                       "The kernel runs on the default stream, which does not wait for non-blocking "
+                                       "streams. Pass the chunk's stream as the fourth launch argument.",
                                        LESSON "#the-default-stream"};
-static const Mistake UNORDERED = {"missing dependency between streams",
-                                  "A kernel or a copy out is in another stream than the work that it needs, and does "
-                                  "not wait for that. Put both into the same stream, or an event between them.",
-                                  LESSON "#streams-and-events"};
+static const Mistake UNORDERED = {
+    "missing dependency between streams",
+    "A kernel or a copy out depends on an operation on a different stream, but does not wait for it. Enqueue both on "
+    "the same stream, or let the second stream wait for an event.",
+    LESSON "#streams-and-events"};
 static const Mistake WAITS = {"host synchronization after each chunk",
-                              "The host waits for a chunk before it queues the next one, so only one chunk is in "
-                              "flight. Queue all chunks first, and wait after the loop.",
+                              "The host waits for each chunk before it enqueues the next one, so only one chunk is in "
+                              "flight. Enqueue all chunks first, and wait after the loop.",
                               NO_OVERLAP};
-static const Mistake WAITS_EARLY = {"host synchronization in the loop",
-                                    "The host waits for some work before it has queued all of it. Wait after the loop.",
-                                    NO_OVERLAP};
-static const Mistake WAITS_FOR_ALL = {"needless dependency between chunks",
-                                      "A chunk's kernel needs only this chunk's copy in, and its copy out only this "
-                                      "chunk's kernel. Record an event for each chunk, not one for all of them.",
-                                      PIPELINE};
+static const Mistake WAITS_EARLY = {
+    "host synchronization in the loop",
+    "The host waits for some work before it has enqueued all work. Wait only after the loop.", NO_OVERLAP};
+static const Mistake WAITS_FOR_ALL = {
+    "needless dependency between chunks",
+    "Each chunk depends only on its own operations: its kernel on its copy in, and its copy out on its kernel. Record "
+    "one event for each chunk, not one event for all chunks.",
+    PIPELINE};
 static const Mistake UNFINISHED = {"missing synchronization before return",
-                                   "The function returns while work is still running. Wait for every stream that you "
-                                   "used, after its last operation.",
+                                   "The function returns while work is still running. Synchronize with every stream "
+                                   "that you used, after its last operation.",
                                    LESSON "#streams-and-events"};
 static const Mistake REMAINDER = {"chunk size rounded down",
                                   "n / count rounds down, so the last elements belong to no chunk. Round up, and make "
                                   "the last chunk shorter.",
                                   PIPELINE};
 static const Mistake SAME_CHUNK = {
-    "missing chunk offset", "Only the first chunk arrives. Add the chunk's offset to in, scratch and out.", PIPELINE};
-static const Mistake EMPTY_CHUNK = {"empty grid",
-                                    "With few elements some chunks are empty, and a grid of 0 blocks is an invalid "
-                                    "configuration. Skip these chunks.",
-                                    PIPELINE};
+    "missing chunk offset", "Only the first chunk of out was written. Add the chunk's offset to in, scratch and out.",
+    PIPELINE};
+static const Mistake EMPTY_CHUNK = {
+    "empty grid",
+    "If n is small, some chunks are empty, and a grid of 0 blocks is an invalid configuration. Skip empty chunks.",
+    PIPELINE};
 
 static void ask(Case *c, int64_t n, int64_t streams) {
   give_array(c, "x", draw_steps(c, shape(n), 2, 30, 0.5), (Give){.device = "cpu"});
@@ -177,11 +180,11 @@ static void suspect_mistakes(Case *c, const Array *want) {
 }
 
 static void expect_overlap(Case *c, Seen s) {
-  if (!expect_that(c, s.in > 1 && s.out > 1, &ONE_CHUNK, "the array was copied in one piece") ||
-      !expect_that(c, !s.one_stream, &ONE_STREAM, "all chunks went through one stream") ||
+  if (!expect_that(c, s.in > 1 && s.out > 1, &ONE_CHUNK, "the whole array was copied in one call") ||
+      !expect_that(c, !s.one_stream, &ONE_STREAM, "all operations were on one stream") ||
       !expect_that(c, two_in_flight(c), &WAITS, "no two streams had work in flight at the same time"))
     return;
-  expect_that(c, !s.early, &WAITS_EARLY, "some work had run before all of it was queued");
+  expect_that(c, !s.early, &WAITS_EARLY, "some work had run before all work was enqueued");
   if (s.early) // what an operation waited for is then not known
     return;
   expect_that(c, got_count(c, "copies in before the first kernel") < s.in, &WAITS_FOR_ALL,
@@ -216,7 +219,7 @@ static void judge_inspected(Case *c) {
 EXERCISE = {
     .id = "28_1_overlap_copies",
     .title = "Overlap copies and kernels",
-    .after_pass = "A pipeline: chunks in several streams let copies in, kernels and copies out overlap.",
+    .after_pass = "In a pipeline, chunks on several streams let copies in, kernels and copies out overlap.",
     .kind = "kernel",
     .streams = true,
     .chapter = 28,
@@ -224,22 +227,21 @@ EXERCISE = {
     .minutes = 40,
     .essential = true,
     .lesson = PIPELINE,
-    .stars = {{"the host waits only after all work is queued", {&WAITS_EARLY}}},
-    .hints =
-        {"Within one stream, operations run in order. Operations of different streams may overlap. So let each "
-         "chunk go through one stream.",
-         "Chunk i starts at element i * each, with each = (n + count - 1) / count. The last chunk is shorter, and "
-         "there may be fewer chunks than streams.",
-         "kernel<<<blocks, threads, 0, stream>>>(...): the third argument is the dynamic shared memory, the fourth "
-         "the stream. cudaMemcpyAsync has the stream as its last argument.",
-         "For each chunk: copy in, launch, copy out, all in streams[i]. After the loop: cudaStreamSynchronize for "
-         "each stream, or cudaDeviceSynchronize."},
+    .stars = {{"the host waits only after it has enqueued all work", {&WAITS_EARLY}}},
+    .hints = {"Operations of one stream run in order. Operations of different streams may overlap. So enqueue all "
+              "operations of a chunk on the same stream.",
+              "Chunk i starts at element i * each, where each = (n + count - 1) / count. The last chunk may be "
+              "shorter, and there may be fewer chunks than streams.",
+              "kernel<<<blocks, threads, 0, stream>>>(...): the third launch argument is the size of the dynamic "
+              "shared memory, and the fourth is the stream. cudaMemcpyAsync takes the stream as its last argument.",
+              "For each chunk, enqueue the copy in, the launch and the copy out on streams[i]. After the loop, call "
+              "cudaStreamSynchronize for each stream, or cudaDeviceSynchronize."},
     .functions = {"pipeline_on_device"},
     .tests = {{.name = "four streams", .ask = ask_odd, .judge = judge},
               {.name = "three streams, inspected", .ask = ask_three, .judge = judge_inspected, .inspect = true},
               {.name = "whole chunks", .ask = ask_whole, .judge = judge},
               {.name = "one element", .ask = ask_one, .judge = judge},
               {.name = "fewer elements than streams", .ask = ask_few, .judge = judge},
-              {.name = "a few elements more than streams", .ask = ask_few_more, .judge = judge},
+              {.name = "slightly more elements than streams", .ask = ask_few_more, .judge = judge},
               {.name = "large", .ask = ask_large, .judge = judge}},
 };

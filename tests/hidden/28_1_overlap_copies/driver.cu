@@ -17,8 +17,8 @@ typedef struct Call {
 } Call;
 
 #ifdef FERRY_SIM
-// How much has to run before an operation can: in the lazy mode all is queued, and then only that operation is waited for. It is the
-// first of its kind, and of the copies in the last one.
+// Finds out how much work must run before a given operation can run. In the lazy mode, all work is queued first; then the driver waits
+// only for this operation. It is the first operation of its kind, except for copies in: there it is the last one.
 typedef struct Watch {
   cudaEvent_t after;
   int64_t kind, queued, all;

@@ -5,59 +5,60 @@
 
 #define GRAPHS "docs/28_streams.md#cuda-graphs"
 
-static const Mistake NO_GRAPH = {"no graph",
-                                 "The host launches each kernel by a call of its own. Capture the step as a graph, and "
-                                 "launch the graph.",
-                                 GRAPHS};
-static const Mistake INSTANTIATED_OFTEN = {"graph instantiated in the loop",
-                                           "Instantiating a graph costs more than the launches that it saves. Do it "
-                                           "once, before the loop.",
-                                           GRAPHS};
+static const Mistake NO_GRAPH = {
+    "no graph", "The host launches each kernel with a separate call. Capture a step as a graph, and launch the graph.",
+    GRAPHS};
+static const Mistake INSTANTIATED_OFTEN = {
+    "graph instantiated in the loop",
+    "Instantiating a graph costs more than the launches that it saves. Instantiate the graph once, before the loop.",
+    GRAPHS};
 static const Mistake BYTES = {
     "byte count without sizeof",
-    "Only the first quarter of x is right: cudaMemcpyAsync counts bytes. Copy n * sizeof(int) "
-    "of them.",
+    "Only the first quarter of x is correct: cudaMemcpyAsync takes its size in bytes. Copy n * sizeof(int) bytes.",
     "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
-static const Mistake CHAIN = {"serial graph",
-                              "In the graph, left and right wait for each other. Let `side` wait for an event of "
-                              "main_stream (the fork), launch one of them there, and let main_stream wait for an event "
-                              "of `side` (the join).",
-                              GRAPHS};
-static const Mistake NOT_JOINED = {"unjoined stream at the end of the capture",
-                                   "main_stream must wait for an event of `side` before the capture ends. Otherwise "
-                                   "cudaStreamEndCapture returns cudaErrorStreamCaptureUnjoined, and no graph.",
-                                   GRAPHS};
-static const Mistake NOT_FORKED = {"stream not forked into the capture",
-                                   "The kernel in `side` ran at once: the stream was not part of the capture. Let it "
-                                   "wait for an event that you record in main_stream after the capture begins.",
-                                   GRAPHS};
+static const Mistake CHAIN = {
+    "serial graph",
+    "In the graph, one of the kernels left and right waits for the other. Let `side` wait for an event that you record "
+    "on main_stream (the fork), and launch one of the two kernels on `side`. Then let main_stream wait for an event "
+    "that you record on `side` (the join).",
+    GRAPHS};
+static const Mistake NOT_JOINED = {
+    "unjoined stream at the end of the capture",
+    "main_stream must wait for an event recorded on `side` before the capture ends. Otherwise cudaStreamEndCapture "
+    "returns cudaErrorStreamCaptureUnjoined and no graph.",
+    GRAPHS};
+static const Mistake NOT_FORKED = {
+    "stream not forked into the capture",
+    "The kernel on `side` ran during the capture, because this stream was not part of the capture. Let `side` wait for "
+    "an event that you record on main_stream after the capture begins.",
+    GRAPHS};
 static const Mistake MISSING_JOIN = {"missing dependency in the graph",
-                                     "In the graph, both does not wait for left and right. Let main_stream wait for "
-                                     "the join event before you launch both.",
+                                     "In the graph, the kernel both does not wait for left and right. Let main_stream "
+                                     "wait for the join event before you launch both.",
                                      GRAPHS};
 static const Mistake STALE_GRAPH = {
     "graph of an earlier call",
-    "A graph keeps the addresses of its capture. Each call has other arrays, so capture "
-    "again in each call.",
+    "A graph keeps the addresses of its capture. Each call has different arrays, so capture a step again in each call.",
     GRAPHS};
-static const Mistake SAME_BATCH = {"same batch in every step",
-                                   "A graph repeats the addresses of its capture, those of a copy as well. Let it read "
-                                   "`batch`, and copy each batch there before the launch, outside of the graph.",
-                                   GRAPHS};
-static const Mistake CAPTURE_AS_STEP = {"capture counted as a step",
-                                        "A capture runs nothing. Launch the graph once for every batch, also for the "
-                                        "first.",
-                                        GRAPHS};
+static const Mistake SAME_BATCH = {
+    "same batch in every step",
+    "A graph always uses the addresses of its capture, and so does a copy in the graph. Let the kernels of the graph "
+    "read `batch`. Before each launch of the graph, copy the next batch to `batch`, outside the graph.",
+    GRAPHS};
+static const Mistake CAPTURE_AS_STEP = {
+    "capture counted as a step",
+    "A capture executes nothing. Launch the graph once for every batch, including the first one.", GRAPHS};
 static const Mistake EXTRA_STEP = {"warm-up that changes x",
-                                   "The first batch was applied twice. A warm-up step changes x as well.", GRAPHS};
-static const Mistake WAITS = {"host synchronization in every step",
-                              "Copy and graph are in one stream, and so in order. Let the host wait only at the end.",
-                              GRAPHS};
-static const Mistake UNFINISHED = {
-    "missing synchronization before return",
-    "The function returns while its steps are still queued. Wait for the stream that you "
-    "launched the graph in.",
-    "docs/28_streams.md#streams-and-events"};
+                                   "The first batch was applied twice, because a warm-up step changes x as well. Count "
+                                   "the warm-up as the first step, or leave it out.",
+                                   GRAPHS};
+static const Mistake WAITS = {
+    "host synchronization in every step",
+    "The copy and the graph are on the same stream, so they run in order. Let the host wait only at the end.", GRAPHS};
+static const Mistake UNFINISHED = {"missing synchronization before return",
+                                   "The function returns while its steps are still queued. Synchronize with the stream "
+                                   "on which you launched the graph.",
+                                   "docs/28_streams.md#streams-and-events"};
 static const Mistake PART_OUTSIDE = {"kernel launched outside of the graph",
                                      "The graph has fewer than three kernels. Capture all kernels of a step.", GRAPHS};
 
@@ -149,7 +150,7 @@ static void expect_edges(Case *c) {
   if (got_count(c, "graph nodes") != 3 || got_count(c, "kernels of the graph") != 3)
     return;
   const int64_t waits = got_count(c, "nodes that wait for others"), first = got_count(c, "nodes that wait for none");
-  expect_that(c, waits >= 2, &MISSING_JOIN, "in the graph, both does not wait for left and right");
+  expect_that(c, waits >= 2, &MISSING_JOIN, "in the graph, the kernel both does not wait for left and right");
   expect_that(c, waits <= 2 && first == 2, &CHAIN, "in the graph, left and right cannot run at the same time");
 }
 
@@ -175,7 +176,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "28_2_cuda_graph",
     .title = "Capture and replay a CUDA graph",
-    .after_pass = "A CUDA graph: a step that is captured once and launched by one call each time.",
+    .after_pass = "You capture a step once as a CUDA graph, and then launch the whole step with one call.",
     .kind = "kernel",
     .chapter = 28,
     .level = LEVEL_MEDIUM,
@@ -184,20 +185,19 @@ EXERCISE = {
     .streams = true,
     .stars = {{"left and right can run at the same time in the graph", {&CHAIN}},
               {"the host waits only at the end", {&WAITS}}},
-    .hints =
-        {"Between cudaStreamBeginCapture and cudaStreamEndCapture, launches are recorded and not run. "
-         "cudaGraphInstantiate makes an executable graph of the record.",
-         "The graph reads `batch`. In the loop, in main_stream: cudaMemcpyAsync from batches + i * n to batch, "
-         "then cudaGraphLaunch.",
-         "Fork, after the begin: cudaEventRecord(fork, main_stream), cudaStreamWaitEvent(side, fork, 0). From then "
-         "on launches in `side` are captured as well. Join, before both: cudaEventRecord(join, side), "
-         "cudaStreamWaitEvent(main_stream, join, 0).",
-         "cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal), fork, left in main_stream, right in "
-         "side, join, both in main_stream, cudaStreamEndCapture(main_stream, &graph), cudaGraphInstantiate(&step, "
-         "graph, 0)."},
+    .hints = {"Between cudaStreamBeginCapture and cudaStreamEndCapture, launches are recorded and not executed. "
+              "cudaGraphInstantiate turns the recorded graph into an executable graph.",
+              "The graph reads `batch`. In the loop, copy from batches + i * n to batch with cudaMemcpyAsync on "
+              "main_stream, then call cudaGraphLaunch on the same stream.",
+              "Fork, after the capture begins: cudaEventRecord(fork, main_stream), cudaStreamWaitEvent(side, fork, 0). "
+              "From then on, launches on `side` are captured as well. Join, before you launch both: "
+              "cudaEventRecord(join, side), cudaStreamWaitEvent(main_stream, join, 0).",
+              "In this order: cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal), fork, left on "
+              "main_stream, right on side, join, both on main_stream, cudaStreamEndCapture(main_stream, &graph), "
+              "cudaGraphInstantiate(&step, graph, 0)."},
     .functions = {"steps_on_device"},
     .tests = {{.name = "one step", .ask = ask_one, .judge = judge},
-              {.name = "some steps", .ask = ask_odd, .judge = judge},
+              {.name = "several steps", .ask = ask_odd, .judge = judge},
               {.name = "small", .ask = ask_small, .judge = judge},
               {.name = "the second call", .ask = ask_again, .judge = judge},
               {.name = "many steps", .ask = ask_many, .judge = judge},

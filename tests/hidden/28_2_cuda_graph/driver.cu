@@ -145,7 +145,7 @@ void drive(Driver *d) {
     int *other = NULL; // five arrays
     cudaMalloc(&other, 5 * (size_t)n * sizeof *other);
     cudaMemset(other, 0, 5 * (size_t)n * sizeof *other);
-    cudaDeviceSynchronize(); // which streams that do not block would not wait for
+    cudaDeviceSynchronize(); // non-blocking streams would not wait for the memset
     steps_on_device(other, other + n, other + 2 * n, other + 3 * n, other + 4 * n, n, 1, main_stream, side);
     begin_notes();
   }

@@ -3,36 +3,39 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/29_kernels_of_a_network.md#softmax-and-online-softmax"
+#define LESSON "docs/29_fusion.md#softmax-and-online-softmax"
 
 static const Mistake UNSTABLE = {"numerically unstable softmax",
-                                 "e^x overflows where x is large, and is 0 where x is far below 0. Subtract the row's "
+                                 "e^x overflows if x is large, and is 0 if x is far below 0. Subtract the row's "
                                  "maximum first. Start the maximum at -INFINITY, not at 0.",
                                  LESSON};
-static const Mistake NOT_SCALED = {"unscaled partial sum",
-                                   "The sum of a row is too large. When the maximum grows, multiply the sum so far by "
-                                   "e^(old - new). Do the same where you combine the sums of two threads.",
-                                   LESSON};
+static const Mistake NOT_SCALED = {
+    "unscaled partial sum",
+    "The sum of a row is too large. When the maximum grows, multiply the previous sum by e^(old maximum - new "
+    "maximum). Do the same when you combine the sums of two threads.",
+    LESSON};
 static const Mistake NO_ELEMENT = {"NaN from infinity minus infinity",
-                                   "In a short row some threads have no element, so their maximum is -INFINITY. "
-                                   "-INFINITY - -INFINITY is NaN: leave the sum at 0 if both maxima are -INFINITY.",
+                                   "In a short row, some threads have no element, so their maximum is -INFINITY. "
+                                   "-INFINITY - -INFINITY is NaN. If both maxima are -INFINITY, leave the sum at 0.",
                                    LESSON};
 static const Mistake FIRST = {"columns past the block size skipped",
                               "A row may have more columns than the block has threads. Let each thread loop over the "
-                              "columns in steps of blockDim.x.",
+                              "columns with stride blockDim.x.",
                               LESSON};
 static const Mistake RELOADED = {"more than two passes over the input",
-                                 "Each row is loaded once for the maximum, once for the sum and once to write. Update "
-                                 "maximum and sum in the same loop.",
+                                 "The kernel loads each row once for the maximum, once for the sum and once for the "
+                                 "output. Update the maximum and the sum in the same loop.",
                                  LESSON};
-static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "The lanes of a warp access elements that are far apart. Let the threads of a "
-                                    "block or a warp share a row, and neighboring threads use neighboring columns.",
-                                    "docs/22_global_memory.md#strided-access"};
+static const Mistake UNCOALESCED = {
+    "uncoalesced access",
+    "The lanes of a warp access elements that are far apart. Let the threads of a block or a warp share a row, and let "
+    "neighboring threads access neighboring columns.",
+    "docs/22_global_memory.md#strided-access"};
 static const Mistake LAUNCHES = {"more than one launch",
-                                 "Several kernels share the work. One kernel can reduce a row and write it.", LESSON};
+                                 "You launch several kernels. One kernel can reduce a row and also write the output.",
+                                 LESSON};
 static const Mistake EMPTY_GRID = {
-    "empty grid", "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.", LESSON};
+    "empty grid", "For rows = 0, a grid of 0 blocks is an invalid configuration. Launch nothing.", LESSON};
 
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(rows, columns), low, high), (Give){.device = "cuda:0"});
@@ -175,7 +178,8 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "29_1_online_softmax",
     .title = "Online softmax",
-    .after_pass = "Online softmax: maximum and sum are updated together, and a new maximum rescales the old sum.",
+    .after_pass =
+        "Online softmax updates the maximum and the sum together. When the maximum grows, it rescales the sum.",
     .kind = "kernel",
     .chapter = 29,
     .level = LEVEL_MEDIUM,
@@ -185,12 +189,13 @@ EXERCISE = {
     .stars = {{"coalesced: at most 1.5 x the ideal sectors per request", {&UNCOALESCED}},
               {"one kernel launch", {&LAUNCHES}}},
     .hints =
-        {"Use one block per row. Each thread goes through its columns in steps of the block, with a maximum and a "
-         "sum of its own.",
+        {"Use one block per row. Each thread loops over its columns with the block size as the stride, and keeps its "
+         "own maximum and sum.",
          "For each element: larger = fmaxf(max, x); sum = sum * expf(max - larger) + expf(x - larger); max = "
          "larger.",
-         "To combine two pairs, take the larger maximum, and multiply each sum by e^(its own maximum - the larger "
-         "one). Do so within a warp with __shfl_xor_sync, then between the warps through shared memory.",
+         "To combine two pairs of maximum and sum, take the larger maximum. Multiply each sum by e^(its own maximum - "
+         "the larger maximum), and add the two sums. Do this within a warp with __shfl_xor_sync, then between the "
+         "warps through shared memory.",
          "A thread without an element has max = -INFINITY and sum = 0. If both maxima are -INFINITY, leave the sum "
          "at 0."},
     .functions = {"softmax_on_device"},
@@ -202,5 +207,5 @@ EXERCISE = {
               {.name = "x far below 0", .ask = ask_low, .judge = judge},
               {.name = "many short rows", .ask = ask_many_short, .judge = judge, .inspect = true},
               {.name = "long rows", .ask = ask_long, .judge = judge},
-              {.name = "no rows, then some", .ask = ask_none_first, .judge = judge}},
+              {.name = "no rows first, then 5 rows", .ask = ask_none_first, .judge = judge}},
 };

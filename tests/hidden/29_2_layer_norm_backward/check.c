@@ -3,38 +3,40 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/29_kernels_of_a_network.md#layer-normalization-the-backward-pass"
+#define LESSON "docs/29_fusion.md#layer-normalization-the-backward-pass"
 
 static const Mistake NO_MEANS = {"gradient through mean and variance missing",
-                                 "x also changes the mean and the variance of its row. Subtract both terms: the mean "
-                                 "of g, and hat times the mean of g * hat.",
+                                 "The mean and the variance of a row depend on x as well. Subtract both terms: the "
+                                 "mean of g, and hat times the mean of g * hat.",
                                  LESSON};
 static const Mistake NO_GAMMA = {
-    "gamma left out of dx", "g is dy times gamma in all three places of the formula, in both means as well.", LESSON};
+    "gamma left out of dx", "Use g = dy * gamma everywhere in the formula for dx: in the first term and in both means.",
+    LESSON};
 static const Mistake NOT_DIVIDED = {
-    "sums instead of means", "The formula has means of the row. Divide both sums by the number of columns.", LESSON};
+    "sums instead of means", "The formula for dx has means over a row. Divide both sums by the number of columns.",
+    LESSON};
 static const Mistake PADDED = {"mean over padded row",
                                "The sums are divided by a rounded-up row length. Divide them by `columns`.", LESSON};
-static const Mistake OF_X = {"dgamma computed from x", "gamma multiplies hat, not x: dgamma is the sum of dy * hat.",
+static const Mistake OF_X = {"dgamma computed from x", "gamma multiplies hat, not x, so dgamma is the sum of dy * hat.",
                              LESSON};
 static const Mistake ATOMICS = {"floating-point atomics",
-                                "Atomic additions run in a different order each time, and rounding depends on the "
-                                "order. Let the threads of a block add their columns in a fixed order.",
+                                "Atomic additions run in a different order each time, and the rounding depends on the "
+                                "order. Let the threads of a block sum each column in a fixed order.",
                                 LESSON};
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "The lanes of a warp access different rows. Let neighboring lanes access "
-                                    "neighboring columns, also in the sums down the columns.",
+                                    "neighboring columns, including when you sum down the columns.",
                                     LESSON};
 static const Mistake FIRST = {"columns past the block size skipped",
                               "A row may have more columns than the block has threads. Let each thread loop over the "
-                              "columns in steps of the block.",
+                              "columns with the block size as the stride.",
                               LESSON};
-static const Mistake LEFT_OVER = {"remaining rows left out",
-                                  "The number of rows is not a multiple of the threads that share a column. Add the "
-                                  "last rows as well.",
-                                  LESSON};
-static const Mistake LAUNCHES = {"too many launches", "One launch for dx and one or two for the parameters are enough.",
-                                 LESSON};
+static const Mistake LEFT_OVER = {
+    "remaining rows left out",
+    "The number of rows is not a multiple of the number of threads that share a column. Add the last rows as well.",
+    LESSON};
+static const Mistake LAUNCHES = {"too many launches",
+                                 "Use one launch for dx, and one or two launches for dgamma and dbeta.", LESSON};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {
   Array *x = draw_array(c, FY_FLOAT32, shape(rows, columns), -2, 3);
@@ -170,7 +172,8 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "29_2_layer_norm_backward",
     .title = "Layer norm, backward",
-    .after_pass = "A backward pass with two reductions: along the rows for dx, down the columns for the parameters.",
+    .after_pass =
+        "This backward pass has two reductions: along the rows for dx, and down the columns for dgamma and dbeta.",
     .kind = "kernel",
     .chapter = 29,
     .level = LEVEL_HARD,
@@ -178,14 +181,15 @@ EXERCISE = {
     .lesson = LESSON,
     .stars = {{"coalesced: at most 1.5 x the ideal sectors per request", {&UNCOALESCED}},
               {"at most three kernel launches", {&LAUNCHES}}},
-    .hints = {"Write two kernels: one with a block per row for dx, and one with a block per 32 columns for dgamma and "
-              "dbeta.",
-              "dx: each thread goes through its columns and adds up g and g * hat. Sum both over the block, divide by "
-              "columns, and go through the columns again.",
-              "A block sum that is called twice needs a barrier at its end as well: all threads must have read the "
-              "result before the next call overwrites shared memory.",
-              "Parameters: a block of 32 x 8 threads. threadIdx.x selects the column, and threadIdx.y takes every "
-              "eighth row. Then add the eight partial sums of a column in shared memory."},
+    .hints = {"Write two kernels. The one for dx has a block per row. The one for dgamma and dbeta has a block per 32 "
+              "columns.",
+              "For dx, each thread loops over its columns and sums g and g * hat. Reduce both sums over the block, "
+              "divide them by columns, and loop over the columns again.",
+              "If a kernel calls a block sum twice, the block sum needs a barrier at its end as well. All threads must "
+              "have read the result before the next call overwrites shared memory.",
+              "For dgamma and dbeta, use blocks of 32 x 8 threads. threadIdx.x selects the column, and each thread "
+              "takes every eighth row, starting at row threadIdx.y. Then add the eight partial sums of each column in "
+              "shared memory."},
     .functions = {"layer_norm_backward_on_device"},
     .tests = {{.name = "one row", .ask = ask_row, .judge = judge},
               {.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},

@@ -3,45 +3,48 @@
 #include "exercise.h"
 #include <math.h>
 
-#define LESSON "docs/29_kernels_of_a_network.md#attention"
+#define LESSON "docs/30_attention.md"
 
 enum { D = 32 };
 
 static const Mistake NO_SCALE = {"scores not divided by sqrt(D)",
                                  "Scaled dot-product attention divides each score by the square root of the head "
                                  "dimension, here sqrt(32).",
-                                 LESSON};
-static const Mistake NOT_SCALED = {
-    "partial sums not rescaled",
-    "When a larger score appears, both the sum and the weighted values belong to the old "
-    "maximum. Multiply both by e^(old - new).",
-    LESSON};
+                                 LESSON "#scores-weights-and-values"};
+static const Mistake NOT_SCALED = {"partial sums not rescaled",
+                                   "When a larger score appears, the sum and the weighted values are still relative to "
+                                   "the old maximum. Multiply both by e^(old maximum - new maximum).",
+                                   LESSON "#flashattention-tiles-and-online-softmax"};
 static const Mistake NOT_MASKED = {"padding keys not masked",
-                                   "The last tile has fewer keys. A score of 0 for a missing key still has a weight: "
-                                   "leave these keys out of the sum.",
-                                   LESSON};
-static const Mistake LAST_TILE = {"partial last tile left out",
-                                  "n need not be a multiple of the tile. The remaining keys form a shorter tile.",
-                                  LESSON};
-static const Mistake OTHER_HEAD = {
-    "missing head offset", "Each head has n keys and values of its own. Add head * n * 32 to their index.", LESSON};
+                                   "The last tile has fewer keys. A missing key with a score of 0 still gets a weight. "
+                                   "Leave the missing keys out of the sum.",
+                                   LESSON "#causal-masks-and-partial-tiles"};
+static const Mistake LAST_TILE = {
+    "partial last tile left out",
+    "n need not be a multiple of the tile size. Process the remaining keys as a shorter tile.",
+    LESSON "#causal-masks-and-partial-tiles"};
+static const Mistake OTHER_HEAD = {"missing head offset",
+                                   "Each head has its own n keys and values. Add head * n * 32 to their indices.",
+                                   LESSON "#scores-weights-and-values"};
 static const Mistake NOT_DIVIDED = {
-    "missing normalization", "The weights of a softmax add up to 1. Divide the weighted values by the sum.", LESSON};
+    "missing normalization",
+    "The weights of a softmax add up to 1. Divide the weighted values by the sum of the weights.",
+    LESSON "#flashattention-tiles-and-online-softmax"};
 static const Mistake UNSTABLE = {"numerically unstable softmax",
-                                 "e^s overflows for a large score, and is 0 for one far below 0. Subtract the maximum "
-                                 "first. Start the maximum at -INFINITY, not at 0.",
-                                 LESSON};
-static const Mistake SCORE_MATRIX = {
-    "score matrix in device memory",
-    "You allocate memory for n x n scores. Go through the keys in tiles, and keep only "
-    "a maximum, a sum and the weighted values of each query.",
-    LESSON};
+                                 "e^s overflows if a score s is large, and is 0 if s is far below 0. Subtract the "
+                                 "maximum first. Start the maximum at -INFINITY, not at 0.",
+                                 LESSON "#flashattention-tiles-and-online-softmax"};
+static const Mistake SCORE_MATRIX = {"score matrix in device memory",
+                                     "You allocate memory for n x n scores. Process the keys in tiles, and keep only a "
+                                     "maximum, a sum and the weighted values for each query.",
+                                     LESSON "#flashattention-tiles-and-online-softmax"};
 static const Mistake UNCOALESCED = {"uncoalesced access",
-                                    "The lanes of a warp load from different rows. Let the block copy a tile into "
+                                    "The lanes of a warp load from different rows. Let the block copy each tile to "
                                     "shared memory, with neighboring threads loading neighboring elements.",
                                     "docs/23_shared_memory.md#matrix-transpose-step-by-step"};
-static const Mistake LAUNCHES = {"more than one launch",
-                                 "One kernel can compute scores, softmax and weighted values, for all heads.", LESSON};
+static const Mistake LAUNCHES = {
+    "more than one launch", "One kernel can compute the scores, the softmax and the weighted values for all heads.",
+    LESSON "#flashattention-tiles-and-online-softmax"};
 
 // Elements of q from q_low to q_high, and of k from k_low to k_high.
 static void ask_between(Case *c, int64_t heads, int64_t n, double q_low, double q_high, double k_low, double k_high) {
@@ -222,23 +225,23 @@ static void judge_traffic(Case *c) {
 EXERCISE = {
     .id = "30_1_attention",
     .title = "Attention in tiles",
-    .after_pass = "FlashAttention's idea: an online softmax over tiles of keys, and no score matrix in memory.",
+    .after_pass = "FlashAttention applies an online softmax to tiles of keys, so it stores no score matrix in memory.",
     .kind = "kernel",
     .chapter = 30,
     .level = LEVEL_HARD,
     .minutes = 60,
-    .lesson = LESSON,
+    .lesson = LESSON "#flashattention-tiles-and-online-softmax",
     .stars = {{"coalesced: at most 1.5 x the ideal sectors per load request", {&UNCOALESCED}},
               {"one kernel launch", {&LAUNCHES}}},
-    .hints =
-        {"Use a thread per query. It keeps its 32 elements of q, its 32 weighted sums, a maximum and a sum in "
-         "registers.",
-         "For each tile: the block copies keys and values into shared memory; barrier; each thread goes through "
-         "the keys of the tile; barrier, before the next tile overwrites them.",
-         "For each score s: larger = fmaxf(max, s), shrink = expf(max - larger), weight = expf(s - larger). "
-         "Multiply the sum and all 32 weighted sums by shrink, then add weight and weight * v[j].",
-         "A thread without a query copies as well and reaches every barrier. It only writes nothing. The last tile "
-         "has n - first keys."},
+    .hints = {"Use a thread per query. In registers, it keeps its 32 elements of q, its 32 weighted values, a maximum "
+              "and a sum.",
+              "For each tile: the block copies keys and values to shared memory; barrier; each thread loops over the "
+              "keys of the tile; barrier before the next tile overwrites them.",
+              "For each score s: larger = fmaxf(max, s), shrink = expf(max - larger), weight = expf(s - larger). "
+              "Multiply the sum and all 32 weighted values by shrink. Then add weight to the sum and weight * v[j] to "
+              "the weighted values.",
+              "A thread without a query also copies tiles and reaches every barrier. It only skips the write to out. "
+              "The last tile has n - first keys, where first is its first key."},
     .functions = {"attention_on_device"},
     .tests = {{.name = "one position", .ask = ask_one, .judge = judge},
               {.name = "64 positions: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},

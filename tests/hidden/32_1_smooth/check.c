@@ -5,30 +5,31 @@
 
 #define LESSON "docs/32_debugging_kernels.md#out-of-bounds-access"
 
-static const Mistake OUTSIDE = {"out-of-bounds access",
-                                "x[i - 1] of the first element, x[i + 1] of the last one, and the elements of threads "
-                                "past the end do not exist. Compare each index with 0 and n before the access.",
-                                LESSON};
+static const Mistake OUTSIDE = {
+    "out-of-bounds access",
+    "x[i - 1] does not exist for the first element, and x[i + 1] does not exist for the last one. Threads with i >= n "
+    "have no element at all. Compare each index with 0 and n before the access.",
+    LESSON};
 static const Mistake ZERO_ENDS = {"zero instead of replicate padding",
-                                  "At the ends use the element itself for the missing neighbor, not 0.", LESSON};
+                                  "At the ends, use the element itself for the missing neighbor, not 0.", LESSON};
 static const Mistake ENDS_LEFT = {"ends not computed",
-                                  "The first and the last element have a result as well. Check the neighbors' indices, "
-                                  "and do not skip the element.",
+                                  "The first and the last element need a result as well. Check the indices of their "
+                                  "neighbors instead of skipping these elements.",
                                   LESSON};
-static const Mistake CIRCULAR = {"circular instead of replicate padding",
-                                 "At the ends use the element itself for the missing neighbor, not the other end.",
-                                 LESSON};
+static const Mistake CIRCULAR = {
+    "circular instead of replicate padding",
+    "At the ends, use the element itself for the missing neighbor, not the element at the other end.", LESSON};
 static const Mistake TOO_SMALL = {"grid too small",
-                                  "The last elements have no thread. Round n / 256 up, and if you limit the number of "
-                                  "blocks, loop over the elements.",
+                                  "The last elements have no thread. Round n / 256 up. If you limit the number of "
+                                  "blocks, let each thread loop over its elements.",
                                   "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake BLOCK_ENDS = {"block boundaries treated as ends",
-                                   "The neighbors of a block's first and last element belong to other blocks. Read "
-                                   "them from x.",
-                                   LESSON};
+static const Mistake BLOCK_ENDS = {
+    "block boundaries treated as ends",
+    "A block's first and last elements have neighbors that belong to other blocks. Read these neighbors from x.",
+    LESSON};
 static const Mistake OF_TWO = {
     "mean of two at the ends",
-    "At the ends use the element itself for the missing neighbor: add three values, and divide by 3.", LESSON};
+    "At the ends, use the element itself for the missing neighbor: add three values, and divide by 3.", LESSON};
 
 static void ask(Case *c, int64_t n) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(n), 1, 9), (Give){.device = "cuda:0"});
@@ -115,7 +116,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "32_1_smooth",
     .title = "Find the bug: smooth a signal",
-    .after_pass = "A stencil needs a bounds check for each neighbor, not only for its own element.",
+    .after_pass = "A stencil kernel needs a bounds check for each neighbor, not only for the thread's own element.",
     .kind = "kernel",
     .chapter = 32,
     .level = LEVEL_EASY,
@@ -124,10 +125,10 @@ EXERCISE = {
     .bug = true,
     .lesson = LESSON,
     .hints =
-        {"Which elements does the thread i = 0 read? Which the last thread of the last block?",
-         "./ferry inspect work/32_1_smooth.cu shows the line, and how far outside of the array the access is.",
+        {"Which elements does the thread with i = 0 read? Which elements does the last thread of the last block read?",
+         "./ferry inspect work/32_1_smooth.cu shows the line, and how far the access is outside the array.",
          "Three bounds checks are missing: before the first element, after the last one, and for threads without an "
-         "element. x[i > 0 ? i - 1 : i] never reads before the first."},
+         "element. x[i > 0 ? i - 1 : i] never reads before the first element."},
     .functions = {"smooth_on_device"},
     .tests = {{.name = "whole blocks", .ask = ask_whole, .judge = judge, .inspect = true},
               {.name = "one element", .ask = ask_one, .judge = judge, .inspect = true},

@@ -5,34 +5,31 @@
 #define LESSON "docs/32_debugging_kernels.md#missing-barrier-data-race"
 
 static const Mistake NO_BARRIER = {"missing barrier",
-                                   "Two threads access the same element of shared memory, and no barrier orders them. "
-                                   "In each iteration put one between writing and reading, and one between reading and "
-                                   "the next iteration's writing.",
+                                   "Two threads access the same element of shared memory, and no barrier orders the "
+                                   "accesses. Each iteration needs two barriers: one between its writes and its reads, "
+                                   "and one between its reads and the writes of the next iteration.",
                                    LESSON};
-static const Mistake DIVERGENT = {"divergent barrier",
-                                  "Some threads of the block skip the barrier. Every thread must reach it, in each "
-                                  "iteration.",
-                                  "docs/32_debugging_kernels.md#divergent-barrier"};
-static const Mistake NOT_REVERSED = {"chunk not reversed", "Element t of a chunk goes to index 255 - t of this chunk.",
-                                     LESSON};
+static const Mistake DIVERGENT = {
+    "divergent barrier", "Some threads of the block skip the barrier. Let every thread reach it in every iteration.",
+    "docs/32_debugging_kernels.md#divergent-barrier"};
+static const Mistake NOT_REVERSED = {"chunk not reversed",
+                                     "Element t of a chunk goes to index 255 - t of the same chunk.", LESSON};
 static const Mistake LEFT_OUT = {
     "chunks left out",
-    "Each block needs a loop over its chunks, from blockIdx.x with a stride of gridDim.x, up "
-    "to the last one.",
-    LESSON};
+    "Let each block loop over its chunks, from blockIdx.x to the last chunk, with a stride of gridDim.x.", LESSON};
 static const Mistake ALL_REVERSED = {"whole array reversed", "Reverse each chunk of 256 elements by itself.", LESSON};
-static const Mistake SEVERAL = {"several launches", "Use one launch, whose blocks loop over the chunks.", LESSON};
+static const Mistake SEVERAL = {"several launches", "Use one launch, and let its blocks loop over the chunks.", LESSON};
 static const Mistake MORE_BLOCKS = {
-    "too many blocks", "With a block per chunk no block has a second iteration. Launch at most 4 blocks.", LESSON};
-static const Mistake EMPTY_GRID = {"empty grid", "For one chunk you launch 0 blocks. At least one is needed.", LESSON};
-static const Mistake NOT_SHARED = {"shared memory not used",
-                                   "Write the elements to shared memory as they are in x, and read them in reverse "
-                                   "order.",
+    "too many blocks", "With a block per chunk, no block has a second iteration. Launch at most 4 blocks.", LESSON};
+static const Mistake EMPTY_GRID = {"empty grid", "You launch 0 blocks for one chunk. Launch at least one block.",
                                    LESSON};
+static const Mistake NOT_SHARED = {
+    "shared memory not used", "Write the elements to shared memory in the order of x, and read them in reverse order.",
+    LESSON};
 
 static void ask(Case *c, int64_t chunks) {
   give_array(c, "x", draw_array(c, FY_FLOAT32, shape(256 * chunks), -9, 9), (Give){.device = "cuda:0"});
-  give_number(c, "pieces", (double)chunks);
+  give_number(c, "chunks", (double)chunks);
 }
 static void ask_several(Case *c) {
   ask(c, draw_int(c, 9, 15));
@@ -70,7 +67,7 @@ static void judge(Case *c) {
   suspect_error(c, "divergent", &DIVERGENT);
   suspect_finding(c, "race-block", &NO_BARRIER);
   suspect_finding(c, "race-warp", &NO_BARRIER);
-  if (!expect_array(c, "out", want, 0) || !expect_array(c, "one piece", reversed(c, 256, false, false), 0) ||
+  if (!expect_array(c, "out", want, 0) || !expect_array(c, "one chunk", reversed(c, 256, false, false), 0) ||
       !expect_by_kernel(c))
     return;
   const int64_t *launch = launch_shape(c, 0);
@@ -85,7 +82,7 @@ static void judge(Case *c) {
 EXERCISE = {
     .id = "32_2_reverse_chunks",
     .title = "Find the bug: reverse chunks",
-    .after_pass = "If a loop reuses shared memory, each iteration needs a barrier after the reads as well.",
+    .after_pass = "If a loop reuses shared memory, each iteration also needs a barrier after its reads.",
     .kind = "kernel",
     .chapter = 32,
     .level = LEVEL_MEDIUM,
@@ -94,10 +91,10 @@ EXERCISE = {
     .bug = true,
     .lesson = LESSON,
     .stars = {{"the elements go through shared memory", {&NOT_SHARED}}},
-    .hints = {"The first chunk of each block is right. What is different for the second one?",
-              "./ferry inspect work/32_2_reverse_chunks.cu shows two accesses that nothing orders. In which iterations "
-              "are they?",
-              "Write, barrier, read, barrier: in every iteration, and for all threads."},
+    .hints = {"The first chunk of each block is correct. What is different in the second iteration?",
+              "./ferry inspect work/32_2_reverse_chunks.cu shows pairs of accesses that no barrier orders. In which "
+              "iterations are they?",
+              "Each iteration needs four steps: write, barrier, read, barrier. All threads must reach both barriers."},
     .functions = {"reverse_on_device"},
     .tests = {{.name = "8 chunks", .ask = ask_two, .judge = judge, .inspect = true},
               {.name = "several chunks", .ask = ask_several, .judge = judge, .inspect = true},

@@ -4,14 +4,14 @@
 
 void drive(Driver *d) {
   const float *x = (const float *)driver_device(d, "x");
-  int pieces = (int)driver_number(d, "pieces");
-  Shape shape = {1, {256 * pieces}};
+  int chunks = (int)driver_number(d, "chunks");
+  Shape shape = {1, {256 * chunks}};
   float *out = (float *)driver_device_new(d, "out", FY_FLOAT32, shape);
-  Shape piece = {1, {256}};
-  float *one = (float *)driver_device_new(d, "one piece", FY_FLOAT32, piece);
+  Shape chunk = {1, {256}};
+  float *one = (float *)driver_device_new(d, "one chunk", FY_FLOAT32, chunk);
   reverse_on_device(one, x, 1);
   driver_count(d);
-  reverse_on_device(out, x, pieces);
+  reverse_on_device(out, x, chunks);
   driver_put_device(d, "out");
-  driver_put_device(d, "one piece");
+  driver_put_device(d, "one chunk");
 }

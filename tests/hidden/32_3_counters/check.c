@@ -5,45 +5,42 @@
 #define LESSON "docs/32_debugging_kernels.md#uninitialized-shared-memory"
 
 static const Mistake UNSET = {"uninitialized shared memory",
-                              "Shared memory holds any values when a block begins. Set all counters to 0, and put a "
+                              "Shared memory is uninitialized when a block begins. Set all counters to 0, and put a "
                               "barrier before the first addition.",
                               LESSON};
 static const Mistake NOT_ATOMIC = {"non-atomic update",
-                                   "own[b]++ reads, adds and writes. Two threads that do so at the same time count "
-                                   "once. Use atomicAdd.",
+                                   "own[b]++ reads, adds and writes. If two threads do this at the same time, one of "
+                                   "the two additions is lost. Use atomicAdd.",
                                    "docs/32_debugging_kernels.md#missing-barrier-data-race"};
 static const Mistake BETWEEN_BLOCKS = {"data race between blocks",
-                                       "Several blocks write the same counter of counts. Add to it with atomicAdd.",
-                                       "docs/24_reductions.md#atomics"};
-static const Mistake NO_BARRIER = {"missing barrier",
-                                   "Threads of all warps set, increment and read the counters. Put a __syncthreads() "
-                                   "between these three parts.",
-                                   "docs/32_debugging_kernels.md#missing-barrier-data-race"};
-static const Mistake OF_BLOCK = {"block-scope atomic operation",
-                                 "atomicAdd_block is atomic only among the threads of one block. All blocks add to "
-                                 "counts: use atomicAdd.",
-                                 "docs/24_reductions.md#atomics"};
-static const Mistake LAST_BLOCK = {"only one block's counts",
-                                   "Each block has counted a part of x. Add the parts; do not overwrite them.", LESSON};
-static const Mistake REST_LEFT = {"remainder not counted",
-                                  "If a thread reads several elements at a time, some are left at the end. Count them "
-                                  "as well.",
-                                  LESSON};
-static const Mistake MANY_ATOMICS = {
-    "too many atomic operations",
-    "There is about one atomic operation on global memory per element. Count in shared "
-    "memory, and add each counter once per block.",
-    "docs/26_scan.md#histogram"};
+                                       "Several blocks write the same element of counts. Add to it with atomicAdd.",
+                                       "docs/25_warps.md#atomics"};
+static const Mistake NO_BARRIER = {
+    "missing barrier",
+    "Threads of all warps set, increment and read the counters. Put a __syncthreads() between each two of these steps.",
+    "docs/32_debugging_kernels.md#missing-barrier-data-race"};
+static const Mistake OF_BLOCK = {
+    "block-scope atomic operation",
+    "atomicAdd_block is atomic only among the threads of one block, but all blocks add to counts. Use atomicAdd.",
+    "docs/25_warps.md#atomics"};
+static const Mistake LAST_BLOCK = {
+    "only one block's counts",
+    "Each block counts only a part of x. Add each block's counters to counts instead of overwriting counts.", LESSON};
+static const Mistake REST_LEFT = {
+    "remainder not counted",
+    "If each thread reads several elements at a time, some elements remain at the end. Count them as well.", LESSON};
+static const Mistake MANY_ATOMICS = {"too many atomic operations",
+                                     "The kernel executes about one atomic operation on global memory per element. "
+                                     "Count in shared memory, and add each counter to counts once per block.",
+                                     "docs/26_scan.md#histogram"};
 static const Mistake FEW_ELEMENTS = {
     "few elements per block",
-    "Each block adds all of its counters to counts. Launch few blocks, each with a loop "
-    "over many elements.",
+    "Each block adds all of its counters to counts. Launch few blocks, and let each of them loop over many elements.",
     "docs/26_scan.md#histogram"};
 static const Mistake SIXTEEN_BITS = {
-    "16-bit overflow", "A value may occur more than 65,535 times, also within a block. Count in 32 bits.", LESSON};
+    "16-bit overflow", "A value may occur more than 65,535 times, even within one block. Use 32-bit counters.", LESSON};
 static const Mistake REST = {"remainder counted by each block",
-                             "The last few elements belong to one block. The other blocks must not count them.",
-                             LESSON};
+                             "Every block counts the last few elements. Let only one block count them.", LESSON};
 
 static void ask(Case *c, int64_t n, int64_t least, int64_t most) {
   give_array(c, "x", draw_array(c, FY_UINT8, shape(n), (double)least, (double)most), (Give){.device = "cuda:0"});
@@ -157,11 +154,12 @@ EXERCISE = {
     .lesson = LESSON,
     .stars = {{"at most n / 4 atomic operations on global memory (at n = 20,000)", {&MANY_ATOMICS, &FEW_ELEMENTS}}},
     .hints =
-        {"./ferry inspect work/32_3_counters.cu has findings of more than one kind. Fix one kind, and run it again.",
-         "What does own hold when a block begins? What happens if two threads execute own[b]++ for the same b at the "
-         "same time?",
-         "Which other threads may still be counting when a thread reads own[t]? And which blocks add to counts[t]?",
-         "Set own to 0, barrier, count with atomicAdd, barrier, add to counts with atomicAdd."},
+        {"./ferry inspect work/32_3_counters.cu reports findings of more than one kind. Fix one kind, and run it "
+         "again.",
+         "Which values does own contain when a block begins? What happens if two threads execute own[b]++ for the same "
+         "b at the same time?",
+         "When a thread reads own[t], which other threads may still be counting? And which blocks add to counts[t]?",
+         "In this order: set own to 0, barrier, count with atomicAdd, barrier, add to counts with atomicAdd."},
     .functions = {"count_on_device"},
     .tests = {{.name = "few elements", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "four values only", .ask = ask_frequent, .judge = judge, .inspect = true},

@@ -6,29 +6,30 @@
 
 #define LESSON "docs/32_debugging_kernels.md#race-between-streams"
 
-static const Mistake NOT_AWAITED = {"event recorded too early",
-                                    "`second` does not wait for the kernel in `first`. An event marks the work that is "
-                                    "in its stream when you record it: record it after the launch, and let `second` "
-                                    "wait for it.",
-                                    LESSON};
+static const Mistake NOT_AWAITED = {
+    "event recorded too early",
+    "`second` does not wait for the kernel on `first`. An event captures only the work enqueued before you record it. "
+    "Record the event after the launch, and let `second` wait for it.",
+    LESSON};
 static const Mistake OVERWRITTEN = {"missing dependency between streams",
-                                    "The next batch is scaled while the one before is still being added. `first` must "
-                                    "wait as well, for an event that `second` records after its kernel.",
+                                    "The next batch is scaled while the previous one is still being added. `first` "
+                                    "must wait as well, for an event that you record on `second` after its kernel.",
                                     LESSON};
 static const Mistake WAITS = {"host synchronization",
-                              "The host waits for the streams, or asks until they are done, so they hardly overlap. "
-                              "Let the streams wait for each other.",
+                              "The host waits for the streams, or polls them until they are done, so they hardly "
+                              "overlap. Let the streams wait for each other.",
                               "docs/28_streams.md#why-copies-and-kernels-fail-to-overlap"};
-static const Mistake ONE_STREAM = {"a single stream",
-                                   "In one stream nothing has to wait, and nothing can overlap. Scale in `first`, and "
-                                   "add in `second`.",
-                                   "docs/28_streams.md#streams-and-events"};
-static const Mistake DEFAULT_STREAM = {"kernel in the default stream",
-                                       "The streams here are non-blocking: the default stream does not wait for them. "
-                                       "Pass the stream as the fourth launch argument.",
-                                       "docs/28_streams.md#the-default-stream"};
+static const Mistake ONE_STREAM = {
+    "a single stream",
+    "On a single stream, the kernels are in order but cannot overlap. Scale on `first`, and add on `second`.",
+    "docs/28_streams.md#streams-and-events"};
+static const Mistake DEFAULT_STREAM = {
+    "kernel in the default stream",
+    "The kernel runs on the default stream, which does not wait for non-blocking streams such as `first` and `second`. "
+    "Pass the stream as the fourth launch argument.",
+    "docs/28_streams.md#the-default-stream"};
 static const Mistake ONE_BATCH = {"sum overwritten instead of accumulated",
-                                  "sum holds the last batch only. Add each batch to it.", LESSON};
+                                  "sum contains only the last batch. Add each batch to sum.", LESSON};
 
 static void ask(Case *c, int64_t batches, int64_t n) {
   give_array(c, "x", draw_steps(c, shape(batches, n), 1, 99, 0.25), (Give){.device = "cpu"});
@@ -110,13 +111,14 @@ static void judge(Case *c) {
     return;
   if (case_schedule(c) == SCHEDULE_IN_ORDER) // in which nothing runs before something waits or asks for it
     expect_that(c, !s.ran, &WAITS, "some work had run before the function returned");
-  expect_that(c, !s.one_stream, &ONE_STREAM, "all kernels ran in one stream");
+  expect_that(c, !s.one_stream, &ONE_STREAM, "all kernels ran on one stream");
 }
 
 EXERCISE = {
     .id = "32_4_two_streams",
     .title = "Find the bug: two streams",
-    .after_pass = "An event marks the work that was in its stream when it was recorded, and orders one direction only.",
+    .after_pass = "An event captures the work enqueued on its stream before it was recorded. A wait for it orders two "
+                  "streams in one direction only.",
     .kind = "kernel",
     .chapter = 32,
     .level = LEVEL_HARD,
@@ -124,16 +126,17 @@ EXERCISE = {
     .bug = true,
     .lesson = LESSON,
     .streams = true,
-    .stars = {{"scale runs in `first`, add in `second`", {&ONE_STREAM}}},
+    .stars = {{"scale runs on `first`, add on `second`", {&ONE_STREAM}}},
     .hints =
-        {"Write down, for two batches, which kernel must have run before which. There are four such pairs.",
-         "Two of the pairs are ordered because both kernels are in one stream. Which lines order the other two?",
-         "An event marks the work that is in its stream at the time of cudaEventRecord. Which work is that here?",
-         "Let `second` wait for an event that `first` records after its kernel. Before the next batch, let `first` "
-         "wait for an event that `second` records after its own."},
+        {"Write down, for two batches, the order in which the four kernels must run.",
+         "Each stream keeps its own kernels in order. Which lines order a kernel on `first` and a kernel on `second`?",
+         "An event captures the work that is enqueued on its stream when you call cudaEventRecord. Which work is that "
+         "here?",
+         "Let `second` wait for an event that you record on `first` after scale. Before the next batch, let `first` "
+         "wait for an event that you record on `second` after add."},
     .functions = {"sums_on_device"},
     .tests = {{.name = "one batch of one element", .ask = ask_one, .judge = judge},
               {.name = "two batches, whole blocks", .ask = ask_two, .judge = judge},
-              {.name = "some batches", .ask = ask_odd, .judge = judge},
+              {.name = "several batches", .ask = ask_odd, .judge = judge},
               {.name = "many small batches", .ask = ask_many, .judge = judge}},
 };

@@ -4,7 +4,7 @@
 #include "event_trace_sim.h"
 #include <stdlib.h>
 
-// x and the zeros are complete in `first` and in `second` only after the work that this queues.
+// Enqueues the work that writes x (on `first`) and the work that sets sum to 0 (on `second`).
 static void queue_inputs(float *x, const float *from, size_t bytes, float *sum, size_t sum_bytes, cudaStream_t first,
                          cudaStream_t second) {
   cudaMemcpyAsync(x, from, bytes, cudaMemcpyHostToDevice, first);

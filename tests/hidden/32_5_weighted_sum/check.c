@@ -5,26 +5,30 @@
 
 #define LESSON "docs/32_debugging_kernels.md#use-after-free"
 
-static const Mistake FREED = {"use after free",
-                              "A kernel reads memory that was freed. Call cudaFree after the last launch that uses it.",
-                              LESSON};
-static const Mistake OF_THE_HOST = {"host pointer in a kernel",
-                                    "The weights are in host memory, where a kernel cannot read. Copy them to the "
-                                    "device, or pass them by value.",
-                                    "docs/20_the_first_kernel.md#host-and-device"};
-static const Mistake MISALIGNED = {"misaligned vector access",
-                                   "The address of a float4 must be a multiple of 16 bytes. x may be a view, which "
-                                   "begins at any element: load single floats, or vectors from the first such address "
-                                   "on.",
-                                   "docs/22_global_memory.md#vectorized-loads-float4"};
-static const Mistake LEAK = {"memory leak", "Call cudaFree for everything that you allocate, in every call.", LESSON};
-static const Mistake ONE_WEIGHT = {"one weight for all elements", "Element i has weight i % 4.", LESSON};
+static const Mistake FREED = {
+    "use after free",
+    "A kernel reads memory that was already freed. Call cudaFree after the last launch that uses the memory.", LESSON};
+static const Mistake OF_THE_HOST = {
+    "host pointer in a kernel",
+    "The weights are in host memory, which a kernel cannot read. Copy them to the device, or pass them by value.",
+    "docs/20_the_first_kernel.md#host-and-device"};
+static const Mistake MISALIGNED = {
+    "misaligned vector access",
+    "The address of a float4 must be a multiple of 16 bytes, but x may be a view that begins at any element. Load "
+    "single floats, or use vectors only from the first 16-byte aligned address on.",
+    "docs/22_global_memory.md#vectorized-loads-float4"};
+static const Mistake LEAK = {"memory leak", "In every call, use cudaFree to free all memory that the call allocates.",
+                             LESSON};
+static const Mistake ONE_WEIGHT = {"one weight for all elements", "Element x[i] has the weight weights[i % 4].",
+                                   LESSON};
 static const Mistake EARLIER = {"weights of an earlier call",
-                                "Each call brings its own weights. Copy them in each call.", LESSON};
-static const Mistake REST = {"remaining elements left out",
-                             "n need not be a multiple of 4. Up to three elements follow the last group of four.",
-                             "docs/22_global_memory.md#vectorized-loads-float4"};
-static const Mistake SHIFTED = {"weights shifted", "Element x[0] has weight 0, at whatever address x begins.", LESSON};
+                                "Each call passes its own weights. Copy the weights in each call.", LESSON};
+static const Mistake REST = {
+    "remaining elements left out",
+    "n need not be a multiple of 4. Up to three elements remain after the last group of four. Add them as well.",
+    "docs/22_global_memory.md#vectorized-loads-float4"};
+static const Mistake SHIFTED = {"weights shifted",
+                                "Element x[0] has the weight weights[0], wherever x begins in memory.", LESSON};
 
 static void ask_between(Case *c, int64_t n, int64_t begin, int64_t after) {
   Array *whole = draw_steps(c, shape(begin + n + after), 1, 9, 0.25);
@@ -110,14 +114,15 @@ static void judge(Case *c) {
   suspect_mistakes(c);
   if (!expect_array(c, "out", sum_of(c, (Sum){.modulus = 4}), 1e-6) || !expect_by_kernel(c))
     return;
-  expect_exactly(c, "bytes of device memory that were not freed", got_count(c, "bytes kept"), 0, &LEAK);
+  expect_exactly(c, "bytes of device memory not freed", got_count(c, "bytes kept"), 0, &LEAK);
   expect_no_finding(c);
 }
 
 EXERCISE = {
     .id = "32_5_weighted_sum",
     .title = "Find the bug: a weighted sum",
-    .after_pass = "A pointer must be valid for the device, still allocated, and aligned for the type that you load.",
+    .after_pass =
+        "A pointer in a kernel must be valid on the device, still allocated, and aligned for the type that you load.",
     .kind = "kernel",
     .chapter = 32,
     .level = LEVEL_HARD,
@@ -125,15 +130,15 @@ EXERCISE = {
     .bug = true,
     .lesson = LESSON,
     .hints = {"Run ./ferry inspect work/32_5_weighted_sum.cu. Fix its first finding, and run it again.",
-              "For each array: is it in host or device memory, and from which line to which line is it allocated?",
-              "Which addresses may x have, and which does each load in the kernel need?",
-              "Copy the weights to the device, free partial after the second launch, and load the floats of x one by "
-              "one."},
+              "For each array: is it in host or device memory? Between which lines is it allocated?",
+              "Which addresses can x have? Which alignment does each load in the kernel need?",
+              "Copy the weights to the device, free partial after the second launch, and load the elements of x as "
+              "single floats."},
     .functions = {"weighted_on_device"},
     .tests = {{.name = "one element", .ask = ask_one, .judge = judge, .inspect = true},
               {.name = "few elements", .ask = ask_few, .judge = judge, .inspect = true},
               {.name = "a view", .ask = ask_view, .judge = judge, .inspect = true},
-              {.name = "more than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},
+              {.name = "more elements than the grid has threads", .ask = ask_more, .judge = judge, .inspect = true},
               {.name = "a short view", .ask = ask_short, .judge = judge, .inspect = true},
-              {.name = "a view in the middle", .ask = ask_inside, .judge = judge, .inspect = true}},
+              {.name = "a view in the middle of an array", .ask = ask_inside, .judge = judge, .inspect = true}},
 };

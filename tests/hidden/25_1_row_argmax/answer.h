@@ -1,4 +1,4 @@
-// What an answer to exercise 24.2 defines. On simulated devices the driver counts the shuffles that lanes of their mask do not reach.
+// What an answer to exercise 25.1 defines. On simulated devices the driver counts the shuffles that lanes of their mask do not reach.
 #include <cuda_runtime.h>
 
 extern "C" void row_maximum_on_device(float *best, int *at, const float *x, int rows, int columns);

@@ -1,21 +1,21 @@
-// Exercise 24.3: Performance challenge: sum          lesson 24 · hard · 60 min
+// Exercise 24.2: Performance challenge: sum          lesson 24 · hard · 60 min
 //
-// Task      The kernel below adds up an array, and is right. Make it faster.
+// Task      The kernel below sums an array correctly. Make it faster.
 //               out = x.sum()
 // Example   x = 3 1 7 0 4   ->   out[0] = 15
 // Write     sum_on_device and its kernels, as you like.
-// Inputs    out       device memory of one float, 0 before the call
+// Inputs    out       device memory for one float, 0 before the call
 //           x         device array of n floats, 16-byte aligned, all finite
 //           scratch   device array of 1024 floats, yours to use
 //           n         1 to 2^22
 // Required  - correct for every n, without data races or out-of-bounds accesses
-//           - kernels only, whose blocks have about equal work: no copies or
-//             fills, no inline assembly, no arrays of a thread unless the
-//             compiler can keep them in registers
-//           - 1.5 x as fast as the code below, also for n up to 100,000 below
-//             2^21 (modeled time)
+//           - kernels only, with about equal work per block: no copies, no
+//             fills, no inline assembly, no per-thread arrays that the compiler
+//             cannot keep in registers
+//           - at least 1.5 x as fast as the code below (modeled time), even
+//             for n up to 100,000 below 2^21
 // Stars     * 1.5 x, ** 1.8 x, *** 2.8 x, **** 3.9 x as fast as the code below
-//           for 2^21 floats: modeled for a V100 from the inspector's counts
+//           for 2^21 floats (modeled for a V100 from the inspector's counts)
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exercise 24.3, a performance challenge: right for every size, without a finding, and scored by its modeled time. The elements are
+// Exercise 24.2, a performance challenge: right for every size, without a finding, and scored by its modeled time. The elements are
 // small multiples of a half, so that every order of adding them gives the same sum.
 #include "exercise.h"
 #include <math.h>
@@ -9,39 +9,39 @@
 
 static const Mistake NOT_FASTER = {"no speedup",
                                    "./ferry inspect --gpu v100 shows what limits the kernel: instructions with few "
-                                   "active lanes, barriers, or memory. Begin with the largest of the times.",
+                                   "active lanes, barriers, or memory. Start with the largest of the times.",
                                    LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake ATOMICS = {"too many atomic operations",
-                                "Atomic additions to one address are done one after another. Let each block add up its "
-                                "elements first, and add once.",
-                                LESSON "#atomics"};
+                                "Atomic additions to the same address are executed one after another. Let each block "
+                                "sum its elements first, then add that sum with one atomicAdd.",
+                                "docs/25_warps.md#atomics"};
 static const Mistake NO_BARRIER = {"missing barrier",
-                                   "A thread reads a sum that another one has not written yet. Put a __syncthreads() "
-                                   "between the steps, or use shuffles within a warp.",
+                                   "A thread reads a sum that another thread has not written yet. Put a "
+                                   "__syncthreads() between the steps, or use shuffles within a warp.",
                                    LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake BETWEEN_BLOCKS = {
     "data race between blocks",
-    "Two blocks access the same element, and nothing orders them. Use atomicAdd, or a "
-    "second launch, or an atomic counter with __threadfence() on both sides.",
+    "Two blocks access the same element, and nothing orders the two accesses. Use atomicAdd, or a second launch, or an "
+    "atomic counter with __threadfence() on both sides.",
     LESSON "#one-launch-or-two"};
 static const Mistake REST = {
     "remainder not added",
-    "n need not be a multiple of 4, or of the elements that a block adds. Add the remainder as "
-    "well.",
+    "n is not always a multiple of 4, or of the number of elements per block. Add the remainder as well.",
     LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake HARD_CODED = {"hard-coded size",
-                                   "Elements past the scored size were not added. Let the loop go on to n.",
+                                   "Elements past the scored size were not added. Let the loop run up to n.",
                                    LESSON "#7-thread-coarsening"};
 static const Mistake LEFT_OUT = {
-    "elements left out", "Less than a quarter of the sum arrived. Add all elements, and the sums of all blocks.",
+    "elements left out",
+    "The result is less than a quarter of the correct sum. Add all elements, and add up the sums of all blocks.",
     LESSON "#one-launch-or-two"};
-static const Mistake ONE_SIZE = {
-    "slow at other sizes",
-    "Make it fast at all sizes near the scored one: let the same loop handle any n, and the "
-    "remainder separately.",
-    LESSON "#tree-reduction-in-seven-steps"};
+static const Mistake ONE_SIZE = {"slow at other sizes",
+                                 "Your kernels are too slow at other sizes near the scored one. Let the same loop "
+                                 "handle any n, and add the remainder separately.",
+                                 LESSON "#tree-reduction-in-seven-steps"};
 static const Mistake OVERFLOW = {"scratch buffer overflow",
-                                 "scratch has 1024 elements. With a grid-stride loop 1024 blocks are enough for any n.",
+                                 "A block writes past the end of scratch, which has 1024 elements. With a grid-stride "
+                                 "loop, 1024 blocks are enough for any n.",
                                  LESSON "#one-launch-or-two"};
 
 enum { SIDE = 1 << 21 };
@@ -151,21 +151,22 @@ static void judge_near(Case *c) {
 }
 
 EXERCISE = {
-    .id = "24_3_fast_sum",
+    .id = "24_2_fast_sum",
     .title = "Performance challenge: sum",
-    .after_pass = "A reduction is memory-bound: at the end nearly all of its time is spent on reading x.",
+    .after_pass = "A reduction is memory-bound: a fast kernel spends nearly all of its time reading x.",
     .kind = "kernel",
     .chapter = 24,
     .level = LEVEL_HARD,
     .minutes = 60,
     .lesson = LESSON "#tree-reduction-in-seven-steps",
     .open = true,
-    .hints =
-        {"Which lanes add in each step? Let contiguous threads be active: sequential addressing instead of t % (2 * "
-         "step).",
-         "In the first step half of the threads only load. Let each thread load and add several elements first.",
-         "The last five steps are within a warp: shuffles need no barrier and no shared memory.",
-         "Launch a few hundred blocks, each with a grid-stride loop over float4. Then reading x is what remains."},
+    .hints = {"Which lanes are active in each step? Use sequential addressing instead of t % (2 * step), so that the "
+              "active threads are contiguous.",
+              "In the first step, half of the threads have nothing to add. Let each thread load and sum several "
+              "elements before the tree.",
+              "The last five steps are within a warp. There, shuffles need neither barriers nor shared memory.",
+              "Launch a few hundred blocks, each with a grid-stride loop over float4. The remaining time is then that "
+              "of reading x."},
     .functions = {"sum_on_device"},
     // The inspected test is first: an uninitialized read is a finding there, and elsewhere only a wrong sum.
     .tests = {{.name = "several blocks", .ask = ask_blocks, .judge = judge_inspected, .inspect = true},

@@ -1,75 +1,75 @@
 // SPDX-License-Identifier: MIT
-// Exercise 24.2: the maximum of each row and its first column, with a warp per row. There are few different values, so that most
+// Exercise 25.1: the maximum of each row and its first column, with a warp per row. There are few different values, so that most
 // rows have their maximum several times.
 #include "exercise.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define LESSON "docs/24_reductions.md"
+#define LESSON "docs/25_warps.md"
 
-static const Mistake BITS = {"16-bit overflow", "A row may have more columns than a short can count: use an int.",
+static const Mistake BITS = {"16-bit overflow", "A row may have more columns than a short can count. Use an int.",
                              "docs/20_the_first_kernel.md#grid-block-guard"};
-static const Mistake WRONG_TIE = {
-    "tie broken wrongly",
-    "The maximum is right, its column is not the first. Of two equal values the one in the "
-    "lower column wins, both within a lane and between lanes.",
-    LESSON "#warp-shuffles"};
+static const Mistake WRONG_TIE = {"tie broken wrongly",
+                                  "The maximum is correct, but its column is not the first one. Of two equal values, "
+                                  "take the one in the lower column, both within a lane and between lanes.",
+                                  LESSON "#one-warp-per-row"};
 static const Mistake ZERO = {
     "maximum initialized with 0",
-    "All values of a row may be below 0. Begin with -INFINITY, also in lanes without an element.", LESSON "#masks"};
-static const Mistake SMALLEST = {"wrong initial maximum",
-                                 "A row may consist of values below your initial one, or equal to it. Begin with "
-                                 "-INFINITY.",
-                                 LESSON "#masks"};
-static const Mistake FIRST_LANES = {
-    "missing loop over the columns",
-    "Each lane took one element. A row may be longer than a warp: let each lane loop in steps of 32.",
-    LESSON "#warp-shuffles"};
+    "All values of a row may be below 0. Start with -INFINITY, including in lanes without an element.",
+    LESSON "#one-warp-per-row"};
+static const Mistake SMALLEST = {
+    "wrong initial maximum",
+    "All values of a row may be below your initial maximum, or equal to it. Start with -INFINITY.",
+    LESSON "#one-warp-per-row"};
+static const Mistake FIRST_LANES = {"missing loop over the columns",
+                                    "Each lane read only one element. A row may be longer than a warp, so let each "
+                                    "lane loop over the columns in steps of 32.",
+                                    LESSON "#one-warp-per-row"};
 static const Mistake ONE_LANE = {
     "missing warp reduction",
-    "Lane 0 wrote the maximum of its own columns. Combine the maxima of all lanes by shuffles.",
-    LESSON "#warp-shuffles"};
-static const Mistake UNCOALESCED = {
-    "uncoalesced access",
-    "The lanes of a request read elements that are far apart. Let the lanes of a warp share a row, and neighboring "
-    "lanes read neighboring columns.",
-    LESSON "#warp-shuffles"};
+    "Lane 0 wrote the maximum of its own columns only. Combine the maxima of all lanes with shuffles.",
+    "docs/25_warps.md#warp-shuffles"};
+static const Mistake UNCOALESCED = {"uncoalesced access",
+                                    "The lanes of a request read elements that are far apart. Let the lanes of a warp "
+                                    "share a row, so that neighboring lanes read neighboring columns.",
+                                    LESSON "#one-warp-per-row"};
 static const Mistake FLAT_INDEX = {"flat index instead of column",
-                                   "at[r] is a column, from 0 to columns - 1. Do not add r * columns.",
-                                   LESSON "#warp-shuffles"};
+                                   "at[r] must be a column, from 0 to columns - 1. Do not add r * columns.",
+                                   LESSON "#one-warp-per-row"};
 static const Mistake TOO_SMALL = {
     "grid too small",
-    "The last rows have no warp. Round the number of blocks up, and if you limit it, loop over the rows.",
-    LESSON "#warp-shuffles"};
-static const Mistake OUTSIDE = {"out-of-bounds access",
-                                "Compare the row with rows and the column with columns before you read or write. The "
-                                "last block may have more warps "
-                                "than there are rows left, and a row may be shorter than a warp.",
-                                LESSON "#masks"};
-static const Mistake EMPTY_GRID = {"empty grid",
-                                   "For rows = 0 a grid of 0 blocks is an invalid configuration: launch nothing.",
-                                   LESSON "#warp-shuffles"};
-static const Mistake ATOMICS = {"atomic operations",
-                                "If one warp has the whole row, no other thread writes its result.", LESSON "#atomics"};
+    "The last rows have no warp. Round the number of blocks up. If you limit it, let each warp loop over several rows.",
+    LESSON "#one-warp-per-row"};
+static const Mistake OUTSIDE = {
+    "out-of-bounds access",
+    "The last block may have more warps than there are rows left, and a row may be shorter than a warp. Compare the "
+    "row with rows and the column with columns before you read or write.",
+    LESSON "#one-warp-per-row"};
+static const Mistake EMPTY_GRID = {
+    "empty grid", "For rows = 0, the grid has 0 blocks, which is an invalid configuration. Launch nothing.",
+    LESSON "#one-warp-per-row"};
+static const Mistake ATOMICS = {
+    "atomic operations",
+    "If one warp processes a whole row, no other warp writes its result, so no atomic operation is needed.",
+    "docs/25_warps.md#atomics"};
 static const Mistake SEVERAL = {"several launches", "One launch is enough for all rows and both results.",
-                                LESSON "#one-launch-or-two"};
+                                "docs/24_reductions.md#one-launch-or-two"};
 static const Mistake LANES_MISSING = {"shuffle with missing lanes",
-                                      "A lane of the mask has returned or did not reach the shuffle, and its value is "
-                                      "undefined. Let lanes without an element take part with -INFINITY.",
-                                      LESSON "#masks"};
-static const Mistake ZEROS_DIFFER = {"sign of zero compared",
-                                     "-0 and 0 are equal, although their bits are not. Of the two the one in the lower "
-                                     "column wins.",
-                                     LESSON "#warp-shuffles"};
-static const Mistake AGAIN = {"elements loaded again",
-                              "Elements of x are loaded three times or more. Give each row to one warp, which reads it "
-                              "once or twice.",
-                              LESSON "#warp-shuffles"};
+                                      "A lane in the mask has returned or did not reach the shuffle, so the value read "
+                                      "from it is undefined. Let lanes without an element take part with -INFINITY.",
+                                      "docs/25_warps.md#masks"};
+static const Mistake ZEROS_DIFFER = {
+    "sign of zero compared", "-0 and 0 are equal, although their bits differ. Take the one in the lower column.",
+    LESSON "#one-warp-per-row"};
+static const Mistake AGAIN = {
+    "elements loaded again",
+    "Your kernels load elements of x three times or more. Give each row to one warp, which reads it once or twice.",
+    LESSON "#one-warp-per-row"};
 static const Mistake NEAR_EQUAL = {"comparison with a tolerance",
-                                   "Two values may differ by less than 1e-12, and one of them is larger. Compare them "
-                                   "with > and ==.",
-                                   LESSON "#warp-shuffles"};
+                                   "Two values may differ by less than 1e-12, and still one of them is larger. Compare "
+                                   "them with > and ==, without a tolerance.",
+                                   LESSON "#one-warp-per-row"};
 
 static void ask(Case *c, int64_t rows, int64_t columns, double low, double high) {
   Array *x = draw_steps(c, shape(rows, columns), low, high, 0.5); // equal ones among them
@@ -301,7 +301,7 @@ static bool judge_values(Case *c) {
     return false;
   if (want.best->count > 0 && !expect_by_kernel(c))
     return false;
-  if (!isnan(got_number(c, "lanes missing")) && !expect_exactly(c, "shuffles that lanes of their mask did not reach",
+  if (!isnan(got_number(c, "lanes missing")) && !expect_exactly(c, "shuffles that some lanes in the mask did not reach",
                                                                 got_count(c, "lanes missing"), 0, &LANES_MISSING))
     return false;
   return expect_no_finding(c);
@@ -320,22 +320,23 @@ static void judge_traffic(Case *c) {
 }
 
 EXERCISE = {
-    .id = "24_2_row_argmax",
+    .id = "25_1_row_argmax",
     .title = "Row maximum and argmax",
     .after_pass = "Warp shuffles combine the values of 32 lanes in five steps, without shared memory or a barrier.",
     .kind = "kernel",
-    .chapter = 24,
+    .chapter = 25,
     .level = LEVEL_MEDIUM,
     .minutes = 45,
-    .lesson = LESSON "#warp-shuffles",
+    .lesson = LESSON "#one-warp-per-row",
     .stars = {{"one launch, and no atomic operation on global memory", {&SEVERAL, &ATOMICS}},
-              {"at most 2.2 x the sectors of x are loaded in all", {&AGAIN}}},
-    .hints =
-        {"The row is the number of the warp in the grid: (blockIdx.x * blockDim.x + threadIdx.x) / 32.",
-         "Each lane begins with -INFINITY. For k = lane, lane + 32, ... it keeps the largest value and its column.",
-         "Then five steps with distances 16, 8, 4, 2, 1: one __shfl_down_sync for the value, and one for its column.",
-         "Take the other lane's pair if its value is larger, or if it is equal and its column is lower. At the end "
-         "lane 0 has the result."},
+              {"all loads together access at most 2.2 x the sectors of x", {&AGAIN}}},
+    .hints = {"The row of a warp is the warp's index in the grid: (blockIdx.x * blockDim.x + threadIdx.x) / 32.",
+              "Let each lane start with -INFINITY and loop over k = lane, lane + 32, ... In this loop, it keeps the "
+              "largest value and its column.",
+              "Then combine the lanes in five steps, with distances 16, 8, 4, 2, 1. Each step needs one "
+              "__shfl_down_sync for the value and one for its column.",
+              "Take the other lane's pair if its value is larger, or if the values are equal and its column is lower. "
+              "After the last step, lane 0 has the result."},
     .functions = {"row_maximum_on_device"},
     .tests = {{.name = "whole warps: values and traffic", .ask = ask_whole, .judge = judge_traffic, .inspect = true},
               {.name = "one column", .ask = ask_column, .judge = judge},
