@@ -31,6 +31,9 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html
                          : strcmp(option, "--gpu") == 0     ? &o->gpu
+                         : strcmp(option, "--grid") == 0    ? &o->grid
+                         : strcmp(option, "--block") == 0   ? &o->block
+                         : strcmp(option, "--shared") == 0  ? &o->shared
                          : strcmp(option, "--sandbox") == 0 ? sandbox
                                                             : NULL;
     if (strcmp(option, "--") == 0) {
@@ -60,6 +63,14 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       if (o->flag_count == INSPECT_MACROS)
         return usage_error(argv[0], "there can be %d options -I and -D", INSPECT_MACROS);
       o->flags[o->flag_count++] = preprocessor_flag(option[1], option[2] ? option + 2 : argv[++i]);
+      continue;
+    }
+    if (strcmp(option, "--arg") == 0) {
+      if (i + 1 == argc || !strchr(argv[i + 1], '='))
+        return usage_error(argv[0], "--arg needs a parameter and its value, as in --arg n=1000 or --arg 'x=float[n]'");
+      if (o->argument_count == INSPECT_ARGUMENTS)
+        return usage_error(argv[0], "there can be %d options --arg", INSPECT_ARGUMENTS);
+      o->kernel_arguments[o->argument_count++] = argv[++i];
       continue;
     }
     if (strcmp(option, "--with") == 0) {
@@ -122,11 +133,18 @@ static const Exercise *exercise_of(const char *file) {
   return NULL;
 }
 
+// Without a main, or told how to launch it.
+static bool is_bare_kernel(const InspectOptions *o, const char *text) {
+  const bool told = o->grid || o->block || o->shared || o->argument_count;
+  return text && (told || (!has_main(text) && (strstr(text, "--blockDim=") || !includes_own_header(text))));
+}
+
 static int not_a_program(const InspectOptions *o) {
   fprintf(stderr,
-          "ferry inspect: %s has no main, and its name is not that of an exercise, so nothing launches its kernels.\n"
-          "Write a main that launches them, or name the file like its exercise (27_1_tiled_matmul.cu).\n",
-          o->file);
+          "ferry inspect: %s has no main, so nothing launches its kernels. Say how to launch one of them:\n"
+          "  ./ferry inspect %s --kernel NAME --grid 8 --block 256 --arg n=1000 --arg 'x=float[n]'\n"
+          "or name the file like the exercise that it answers (27_1_tiled_matmul.cu).\n",
+          o->file, o->file);
   return EXIT_USAGE;
 }
 
@@ -138,8 +156,16 @@ static void print_skipped_tests(const Exercise *e) {
 
 // An answer runs in the sandbox, a program with the user's own rights. A file that could be either is refused: an answer with a main
 // would otherwise escape the sandbox. Sets `exercise` where the file is an answer; the result is an exit status, or -1 to go on.
-static int choose_subject(const InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
+static int choose_subject(InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
   const Exercise *e = o->file ? exercise_of(o->file) : NULL;
+  o->bare = !e && is_bare_kernel(o, text);
+  if (e && (o->grid || o->block || o->shared || o->argument_count))
+    return usage_error("inspect", "%s is an answer to %s, whose tests launch it: no --grid, --block, --shared or --arg",
+                       o->file, e->id);
+  if (o->bare && !o->grid && !o->block && !strstr(text, "--blockDim="))
+    return not_a_program(o);
+  if (o->bare)
+    return -1;
   const bool program = !text || has_main(text) || (!e && includes_own_header(text)),
              unconfined = sandbox && strcmp(sandbox, "none") == 0;
   if (program && e && text && !unconfined)
@@ -147,8 +173,6 @@ static int choose_subject(const InspectOptions *o, const char *sandbox, const ch
                        "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
                        "run it as your own program, without the sandbox.",
                        o->file, e->id);
-  if (!program && !e)
-    return not_a_program(o);
   *exercise = program ? NULL : e;
   if (*exercise && (o->with_count > 0 || o->flag_count > 0))
     return usage_error("inspect", "--with, -I and -D are for programs: an answer is one file");

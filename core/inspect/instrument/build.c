@@ -104,12 +104,22 @@ static void preprocessor_flags(Words *c, const InspectOptions *o) {
     words_add(c, o->flags[i]);
 }
 
+// What the file includes in quotation marks lies beside it.
+static void quoted_folder(Words *c, const InspectJob *j, const Unit *u) {
+  char folder[PATH_MAX];
+  snprintf(folder, sizeof folder, "%s", j->build.bare[0] ? j->build.source : u->source);
+  *strrchr(folder, '/') = '\0';
+  words_add(c, "-iquote");
+  words_add(c, folder);
+}
+
 static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool apart) {
   Words first = {0}, second = {0};
   char cccl[PATH_MAX];
   words_split(&first, flags_of(u));
   words_split(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
   preprocessor_flags(&first, &j->options);
+  quoted_folder(&first, j, u);
   words_split(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
   if (nvcc_find_cccl(cccl, sizeof cccl))
     words_addf(&first, "-isystem%s", cccl);
@@ -127,9 +137,6 @@ static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool ap
 }
 
 static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, bool apart) {
-  char folder[PATH_MAX];
-  snprintf(folder, sizeof folder, "%s", u->source);
-  *strrchr(folder, '/') = '\0';
   words_split(c, apart ? "-DCUDASIM_KERNELS_APART" : "");
   preprocessor_flags(c, &j->options);
   words_split(c, nvcc_file_looks_through_casts(u->source) ? "-fno-strict-aliasing" : "");
@@ -137,8 +144,7 @@ static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, b
   words_add(c, "-I" CONFIG_ROOT "/core/sim/include");
   words_add(c, "-I" CONFIG_ROOT "/core");
   words_add(c, "-I" CONFIG_ROOT "/build/include");
-  words_add(c, "-iquote");
-  words_add(c, folder);
+  quoted_folder(c, j, u);
   words_split(c, CONFIG_INCLUDES);
   const bool precompiled = !apart && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
   words_split(c,
@@ -264,7 +270,7 @@ static bool link_program(const InspectJob *j) {
 
 static bool build(InspectJob *j, bool dual) {
   for (int n = 0; n <= j->options.with_count; n++) {
-    const char *file = n ? j->options.with[n - 1] : j->build.source;
+    const char *file = n ? j->options.with[n - 1] : j->build.bare[0] ? j->build.bare : j->build.source;
     char source[PATH_MAX];
     if (!realpath(file, source)) {
       fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", file, strerror(errno));
@@ -291,6 +297,8 @@ bool inspect_build_program(InspectJob *j) {
     snprintf(b->program, sizeof b->program, "%s", b->source);
   else
     snprintf(b->program, sizeof b->program, "%s/program", b->folder);
+  if (o->bare && !inspect_write_bare(j))
+    return false;
   const bool dual = o->blocks && o->with_count == 0; // two versions that cannot be linked: one
   if (!o->program && !build(j, dual) && !(b->dual && build(j, false)))
     return false;

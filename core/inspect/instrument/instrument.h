@@ -8,7 +8,7 @@
 
 #include "inspect/report/inspection.h"
 
-enum { INSPECT_FILES = 8, INSPECT_MACROS = 64 };
+enum { INSPECT_FILES = 8, INSPECT_MACROS = 64, INSPECT_ARGUMENTS = 64 };
 
 typedef struct InspectOptions {
   const char *file;
@@ -26,11 +26,16 @@ typedef struct InspectOptions {
   const char *flags[INSPECT_MACROS]; // "-I/absolute/folder", "-DNAME=1": for the preprocessor
   int flag_count;
   char **arguments; // of the program, NULL-terminated
+  // A kernel alone, which a main of Ferry's launches: "8", "16,16", bytes, "n=1000" (bare_kernel.c).
+  bool bare;
+  const char *grid, *block, *shared, *kernel_arguments[INSPECT_ARGUMENTS];
+  int argument_count;
 } InspectOptions;
 
 typedef struct InspectBuild {
   char folder[256];                 // private to this run; the caller makes and removes it
   char program[4096], source[4096]; // source: the file, its symbolic links resolved
+  char bare[300];                   // `source` with a main for its kernel; "": it has its own
   char mix[300];                    // what inspect_write_mix wrote; "": nothing
   bool dual;                        // the program contains an uninstrumented version of its kernels, too
   bool nvcc;                        // it was compiled as ./ferry nvcc compiles
@@ -63,6 +68,8 @@ int inspect_run_stages(InspectJob *job);
 
 // Expects build.folder to be an empty private folder.
 bool inspect_build_program(InspectJob *job);
+// Writes build.bare. False, with a message: the options do not say how to launch a kernel of the file.
+bool inspect_write_bare(InspectJob *job);
 bool inspect_run_program(InspectJob *job, bool descending);
 bool inspect_ask_ptxas(const InspectJob *job, const char *out);
 bool inspect_models_gpu(const InspectOptions *o);

@@ -2,6 +2,7 @@
 // Runs an instrumented program of the user's own, and reads the record that it leaves.
 #include "inspect/instrument/instrument.h"
 #include "tool/compile/process.h"
+#include "tool/print/usage.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
   set("FERRY_CUDA", "sim");
   if (descending || o->quiet) {
     redirect_to("/dev/null", O_WRONLY, 1);
-    redirect_to("/dev/null", O_WRONLY, 2);
+    if (descending || !o->bare) // which says what is wrong with an --arg
+      redirect_to("/dev/null", O_WRONLY, 2);
   }
 }
 
@@ -49,6 +51,8 @@ bool inspect_run_program(InspectJob *j, bool descending) {
   char record[300];
   snprintf(record, sizeof record, "%s/record", j->build.folder);
   const int status = run(j, descending, record);
+  if (j->options.bare && status == EXIT_USAGE) // it has said what is wrong with an --arg
+    return false;
   if (!descending && status != 0)
     printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
   if (status >= 0 && inspection_add(&j->inspection, j->build.program, j->build.folder, record, descending))

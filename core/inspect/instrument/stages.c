@@ -54,6 +54,9 @@ static int report(InspectJob *j) {
     fprintf(stderr, "ferry inspect: no kernel %s was launched. Leave out --kernel to see all kernels.\n", o->kernel);
     return EXIT_USAGE;
   }
+  if (o->bare && !o->table)
+    printf("Launched with arrays of zeros, of a permutation and of random numbers. Other\n"
+           "values and sizes were not tried.\n");
   if (o->table)
     inspect_print_table(i, o->kernel);
   else
