@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Ferry: tensors, autograd, modules, devices and data parallelism in C, on CPU and CUDA.
 //
-// The one header for users of the library. Each include below documents its functions; core/README.md says where things
-// are. The last include makes every public function remember the line it was called from, for error messages.
+// Programs that use the library include only this header. The headers below document the functions, and core/README.md
+// describes the source folders. The last header makes each call of a public function record its file and line, for
+// error messages.
 #ifndef FERRY_H
 #define FERRY_H
 

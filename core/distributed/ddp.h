@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One model on many processes: torch.nn.parallel.DistributedDataParallel and torch.utils.data.DistributedSampler.
+// One model in many processes: torch.nn.parallel.DistributedDataParallel and torch.utils.data.DistributedSampler.
 //
 //   fy_init_process_group(NULL);
 //   FyDevice device = fy_cuda_device(fy_get_node_local_rank());
@@ -11,8 +11,9 @@
 //     fy_for_batches(batch, loader) { ... as with any model ... }
 //   }
 //
-// Every rank has the whole model and a part of each batch. In backward the gradients are averaged over the ranks, bucket by
-// bucket, each as soon as it is full while backward goes on; the ranks' optimizers then take the same step.
+// Each rank has the whole model and processes a part of each batch. Backward averages the gradients over the ranks,
+// bucket by bucket: the all-reduce of a bucket starts as soon as it is full, while backward continues. So the
+// optimizers of all ranks take the same step.
 #ifndef FERRY_DISTRIBUTED_DDP_H
 #define FERRY_DISTRIBUTED_DDP_H
 
@@ -21,25 +22,31 @@
 #include "distributed/distributed.h"
 #include "nn/nn.h"
 
-// DistributedDataParallel(module, device_ids, broadcast_buffers, process_group, bucket_cap_mb, find_unused_parameters):
-// a module that calls `module`; state_dict has its names with "module." before them. All ranks make it, from modules of
-// the same parameters; those of the group's first rank are broadcast to the others. Made before the optimizer or after it.
+// Creates a module, owned by the innermost scope, that calls `module` and averages its gradients over the ranks. In its
+// state_dict, the names of `module` have the prefix "module.". All ranks of the group must call this function, with
+// modules that have the same parameters. It copies the parameters and buffers of the group's first rank to the others.
+// You may create the optimizer before or after.
 //
-// - broadcast_buffers (true unless it is named): before each forward that follows a synchronized one the first rank's
-//   buffers (running means of batch norm) are broadcast.
-// - bucket_cap_mb: MiB of a bucket, 25 (and 1 for the first) when it is 0. As in PyTorch, the first backward has one bucket for
-//   each dtype; before the second forward the buckets are rebuilt in the order in which the first rank's gradients came.
-// - find_unused_parameters: the graph is searched after each forward for parameters that the output does not depend on, and
-//   the buckets are not rebuilt.
-// - device_ids: NULL, or the address of one CUDA index, to which inputs are moved.
+// - broadcast_buffers (default true): copies the first rank's buffers (running means of batch norm) to the others
+//   before the first forward, and before each forward that follows a synchronized forward.
+// - bucket_cap_mb: the size of a bucket in MiB. 0 means 25, and 1 for the first bucket. As in PyTorch, the first
+//   backward has one bucket for each dtype. Before the second forward, the buckets are rebuilt in the order in which
+//   the first rank's gradients became ready.
+// - find_unused_parameters: after each forward, searches the graph for parameters that the output does not depend on.
+//   The buckets are then not rebuilt.
+// - device_ids: NULL, or the address of one CUDA device index. Forward copies its input to this device.
 //
-// .grad of the parameters are views of the buckets. Gradients of ranks are averaged, so the loss is to be the mean over a
-// rank's samples, and the ranks' batches of one size. Raises FY_RUNTIME_ERROR with PyTorch's texts: no parameter that requires a
-// gradient; a forward after a backward that did not reach every parameter ("Expected to have finished reduction in the prior
-// iteration ..."); ranks whose parameters differ in number or shape ("DDP expects same model across all ranks ..."). And what
-// collectives raise: in backward, too.
+// The parameters' .grad tensors are views of the buckets. Because the gradients are averaged, the loss must be the mean
+// over the rank's samples, and all ranks must have batches of the same size.
+//
+// Raises FY_RUNTIME_ERROR with PyTorch's messages if no parameter requires a gradient, and if the parameters of the
+// ranks differ in number, shape or dtype ("DDP expects same model across all ranks ..."); FY_VALUE_ERROR if a parameter
+// is not on the device in device_ids. Forward raises FY_RUNTIME_ERROR if the previous backward did not reach every
+// parameter ("Expected to have finished reduction in the prior iteration ..."). This function, forward and backward
+// also raise the errors of collectives. PyTorch: torch.nn.parallel.DistributedDataParallel(module, device_ids,
+// broadcast_buffers, process_group, bucket_cap_mb, find_unused_parameters).
 typedef struct FyDistributedDataParallel {
-  const char *named; // the arguments' text, by the macro. NULL: `broadcast_buffers` holds
+  const char *named; // set by the macro: the arguments as text. If NULL, `broadcast_buffers` is used as it is
   void *module;      // any module
   const int *device_ids;
   FyGroup *group;
@@ -51,11 +58,13 @@ typedef struct FyDistributedDataParallel {
       (FyDistributedDataParallel){.named = FY_TEXT_OF(__VA_ARGS__), .module = __VA_ARGS__})
 FY_API FyModule *fy_distributed_data_parallel_with(FyDistributedDataParallel options);
 
-// The module inside (.module): what rank 0 evaluates and saves.
+// Returns the module that was given to fy_distributed_data_parallel, borrowed. Rank 0 uses it to evaluate and to save
+// the model. Raises FY_TYPE_ERROR for a different kind of module. PyTorch: ddp.module.
 FY_API FyModule *fy_ddp_module(FyModule *ddp);
 
-// with ddp.no_sync(): runs the following block, in which forward and backward add up gradients only on this rank. The next
-// backward outside averages the sums. Belongs to the thread; return, break and goto end the block, too.
+// Runs the following block, in which forward and backward accumulate gradients only on this rank. The next backward
+// outside the block averages the sums. The block affects only the calling thread. Return, break and goto also end it.
+// Raises FY_TYPE_ERROR for a different kind of module. PyTorch: with ddp.no_sync().
 #define fy_ddp_no_sync(model)                                                                                          \
   for (FY_AT_END(fy_ddp_no_sync_leave) FyNoSync *fy_guard = fy_ddp_no_sync_open(&(FyNoSync){.ddp = (model)});          \
        fy_guard; fy_guard = fy_ddp_no_sync_close(fy_guard))
@@ -70,17 +79,21 @@ static inline void fy_ddp_no_sync_leave(FyNoSync *const *guard) {
     fy_ddp_no_sync_close(*guard);
 }
 
-// To look at: the buckets as they are now, in the order in which they are sent; parameters are numbered as fy_parameters has
-// those that require a gradient.
+// Return the current number of buckets, the bucket of a parameter, and the size of a bucket in bytes, to inspect them.
+// Buckets are numbered in the order in which they are sent. Parameters are numbered as in fy_parameters, without those
+// that do not require a gradient. Raise FY_INDEX_ERROR for a number out of range, and FY_TYPE_ERROR for a different
+// kind of module.
 FY_API int fy_ddp_bucket_count(FyModule *ddp);
 FY_API int fy_ddp_bucket_of(FyModule *ddp, int parameter);
 FY_API int64_t fy_ddp_bucket_bytes(FyModule *ddp, int bucket);
 
-// DistributedSampler(dataset, num_replicas, rank, shuffle, seed, drop_last) for a data set of `count` samples: each rank takes
-// every num_replicas-th of one permutation, from its rank on. The permutation is that of fy_random_sampler for seed + epoch,
-// the same in every rank; it is filled up with samples from its beginning, or with drop_last cut off, so that all ranks have as
-// many. num_replicas 0 means the world size and this rank; otherwise .rank is used. shuffle is true unless it is named. Raises
-// FY_VALUE_ERROR for a rank outside, and for no samples.
+// Creates a sampler for a data set of `count` samples, owned by the innermost scope. All ranks draw the same
+// permutation, the one that fy_random_sampler draws for seed + epoch; the loader's seed is not used. Each rank takes
+// every num_replicas-th sample of it, starting at its own rank. To give all ranks the same number of samples, the
+// permutation is padded with samples from its beginning; with drop_last it is truncated instead. num_replicas 0 means
+// the world size and this process's rank; otherwise .rank is used. shuffle is true by default. Raises FY_VALUE_ERROR if
+// the rank is out of range and if there are no samples. PyTorch: torch.utils.data.DistributedSampler(dataset,
+// num_replicas, rank, shuffle, seed, drop_last).
 typedef struct FyDistributedSamplerOptions {
   const char *named;
   int64_t count;
@@ -92,7 +105,8 @@ typedef struct FyDistributedSamplerOptions {
   fy_distributed_sampler_with((FyDistributedSamplerOptions){.named = FY_TEXT_OF(__VA_ARGS__), .count = __VA_ARGS__})
 FY_API FySampler *fy_distributed_sampler_with(FyDistributedSamplerOptions options);
 
-// sampler.set_epoch(epoch): to be called before each epoch. Without it all epochs have the order of the first.
+// Sets the epoch of a distributed sampler. Call it before each epoch; otherwise all epochs have the same order. Raises
+// FY_TYPE_ERROR for a different kind of sampler. PyTorch: sampler.set_epoch(epoch).
 FY_API void fy_distributed_sampler_set_epoch(FySampler *sampler, int64_t epoch);
 
 #endif

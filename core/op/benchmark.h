@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: MIT
-// Benchmark mode: convolutions try their algorithms and keep the fastest. torch.backends.cudnn.benchmark.
+// Benchmark mode: convolutions time their algorithms and use the fastest. torch.backends.cudnn.benchmark.
 //
 //   fy_backends_set_benchmark(true);  // PyTorch: torch.backends.cudnn.benchmark = True
-//   train(...);                       // the first step takes longer: each shape's algorithms are timed
+//   train(...);                       // the first step takes longer: the algorithms are timed for each shape
 //   fputs(fy_backends_benchmark_report(), stdout);
 //
-// A convolution, or its gradient by the input or by the weight, can be computed in several ways, and which is fastest depends on
-// its sizes and on the machine. Without this mode a rule chooses by the sizes. With it, the first call of each kind times every
-// algorithm on its own data: once to warm up, then three to twelve times, alternating; the best time counts. What it chose is
-// remembered, and further calls of the kind use it at no cost. A kind is: the pass, the sizes of input and weight, stride,
-// padding, dilation, groups, bias, dtype, layout, the device, and on the CPU the number of threads. A program whose sizes are
-// ever new pays for a search in every step: leave the mode off there.
+// A convolution, and its gradient with respect to the input or the weight, can be computed by several algorithms. Which
+// one is fastest depends on the sizes and on the machine. Without benchmark mode, a heuristic chooses by the sizes. In
+// benchmark mode, the first call of each configuration runs a search: it times every algorithm on the data of the call,
+// once as a warm-up and then three to twelve times, alternating between the algorithms. The best time of each counts.
+// The result is stored, and later calls of the configuration use it at no cost.
 //
-// Algorithms: on the CPU a matrix product over columns, oneDNN's direct convolution in chunks or on the whole batch, Winograd's
-// (3x3 kernels, float32), and where it runs as one op with ReLU and pooling a direct one; on CUDA explicit and
-// implicit matrix products and, where cuDNN is installed, those of its algorithms that give the same bits in every run. One that
-// does not do a convolution, or finds no memory, is passed over. Convolution, ReLU and pooling as one op have one algorithm for
-// both gradients.
+// A configuration consists of the direction (forward, gradient of the input, gradient of the weight), the sizes of
+// input and weight, stride, padding, dilation, groups, bias, dtype, memory layout, device, and, on the CPU, the number
+// of threads. If the sizes change in every step of a program, every step pays for a search. Leave the mode off in such
+// a program.
 //
-// Results: each algorithm gives the same bits in every run, but they differ from each other in rounding (Winograd by the most,
-// about 2e-6 of the largest value), and a search may choose differently another time. So two runs of a program in this mode
-// need not agree in every bit. In deterministic mode the rule chooses, whatever this mode is. Winograd's can be ruled out
-// (fy_backends_set_winograd).
+// Algorithms on the CPU: a matrix product of columns of pixels (im2col); oneDNN's direct convolution, in chunks or on
+// the whole batch; Winograd's algorithm (3x3 kernels, float32); and a direct algorithm for the fused op of convolution,
+// ReLU and pooling. Algorithms on CUDA: an explicit and an implicit matrix product, and, if cuDNN is installed, those
+// of its algorithms that give bit-identical results in every run. An algorithm is skipped if it does not support the
+// convolution or cannot allocate its workspace. The fused op uses one algorithm for both gradients.
 //
-// While a CUDA graph is captured (fy_cuda_graph_capture), what is known is used and nothing is timed: warm up before. A traced
-// module (fy_trace) computes by the rule.
+// Results: each algorithm gives the same bits in every run, but the algorithms differ from each other in rounding.
+// Winograd's algorithm differs the most, by about 2e-6 of the largest value. A search may choose a different algorithm
+// in the next run, so the results of two runs in benchmark mode may differ in the last bits. In deterministic mode, the
+// heuristic chooses even if benchmark mode is on. To exclude Winograd's algorithm, call fy_backends_set_winograd.
 //
-// On a simulated device nothing is timed, since its times say nothing about a GPU: the rule chooses, and the report says so.
+// While a CUDA graph is being captured (fy_cuda_graph_capture), stored results are used and nothing is timed, so warm
+// up before the capture. Traced modules (fy_trace) always use the heuristic. So do simulated devices, because their
+// times say nothing about a GPU; the report then says so.
+//
+// Any thread may call these functions. The settings and the stored results are those of the whole process.
 #ifndef FERRY_OP_BENCHMARK_H
 #define FERRY_OP_BENCHMARK_H
 
@@ -34,40 +39,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// torch.backends.cudnn.benchmark: off at first, for all threads. What has been chosen is kept while it is off. Never raise.
+// Turn benchmark mode on or off, and return whether it is on. It is off at first. Stored results are kept while it is
+// off. Never raise. PyTorch: torch.backends.cudnn.benchmark.
 FY_API void fy_backends_set_benchmark(bool on);
 FY_API bool fy_backends_benchmark(void);
 
-// After torch.backends.cudnn.deterministic: while it is on, benchmark mode chooses nothing, so that two runs of a program compute
-// the same bits. (PyTorch's rules out algorithms that differ from run to run, of which Ferry has none, and does go on
-// choosing.) Off at first. Never raise.
+// Turn deterministic mode on or off, and return whether it is on. It is off at first. While it is on, benchmark mode
+// has no effect, so two runs of a program compute the same bits. (PyTorch's mode excludes algorithms whose results
+// differ from run to run, of which Ferry has none, but does not turn off benchmark mode.) Never raise. PyTorch:
+// torch.backends.cudnn.deterministic.
 FY_API void fy_backends_set_deterministic(bool on);
 FY_API bool fy_backends_deterministic(void);
 
-// Whether 3x3 convolutions may be computed by Winograd's algorithm: on at first, for all threads. The rule takes it on the
-// CPU where it is clearly faster: float32, stride 1, padding of at most 2, no dilation or groups, 16 channels and more on
-// both sides (at most 256 times 256), and tiles of 4 by 4 outputs, 128 at least, that images fill well. Its error is 2 to 4
-// times a direct convolution's, and is measured by the largest products of a tile (core/op/convolution/winograd.h);
-// infinities, NaNs and overflow come out as in a direct one, since a call with a number of 2^32 or more is given to one. Off:
-// convolutions are direct, by rule and in benchmark mode, cuDNN's too. After torch.backends.nnpack.set_flags: NNPACK's
-// convolutions, which PyTorch's CPU has in addition to oneDNN's, are also Winograd's. Never raise.
+// Turn Winograd's algorithm for 3x3 convolutions on or off, and return whether it is on. It is on at first. If it is
+// off, neither the heuristic nor benchmark mode uses it, and cuDNN's versions are excluded as well.
+//
+// The heuristic uses it only on the CPU, where it is clearly faster: for float32, stride 1, padding of at most 2, no
+// dilation or groups, 16 or more input and output channels (whose product is at most 256 * 256), and at least 128 tiles
+// of 4 by 4 outputs, of which the images fill most. Its error is 2 to 4 times that of a direct convolution, and depends
+// on the largest products in a tile (core/op/convolution/winograd.h). Infinities, NaN and overflow give the same
+// results as a direct convolution, because a call with an element of magnitude 2^32 or more is computed directly.
+//
+// Never raise. PyTorch: torch.backends.nnpack.set_flags. (NNPACK's convolutions, which PyTorch has on the CPU in
+// addition to oneDNN's, also use Winograd's algorithm.)
 FY_API void fy_backends_set_winograd(bool on);
 FY_API bool fy_backends_winograd(void);
 
-// How many times algorithms have been timed since the program began, and how many seconds that took. One search is one kind of
-// call; a call that finds its kind among those remembered is none. Never raises.
+// Returns the number of searches since the program started, and the time that they took. A call whose configuration is
+// already stored does not search. Never raises.
 typedef struct FyBenchmarkCounts {
   int64_t searches;
-  double seconds; // measured, of all of them
+  double seconds; // measured, the sum over all searches
 } FyBenchmarkCounts;
 FY_API FyBenchmarkCounts fy_backends_benchmark_counts(void);
 
-// What is remembered, as a table: for each kind the algorithm chosen and the times of all that were tried. At most 256 kinds are
-// remembered; then the one that was used longest ago makes room. Text, valid until the innermost scope closes. Raises
-// FY_OUT_OF_MEMORY_ERROR.
+// Returns the stored results as a table: for each configuration, the chosen algorithm and the times of all algorithms
+// that were timed. At most 256 configurations are stored; after that, a new one replaces the least recently used one.
+// The text is valid until the innermost scope closes. Raises FY_OUT_OF_MEMORY_ERROR.
 FY_API const char *fy_backends_benchmark_report(void);
 
-// Clears the cache, so that the next call of each kind is timed again. Never raises.
+// Deletes all stored results, so that the next call of each configuration searches again. Never raises.
 FY_API void fy_backends_benchmark_clear(void);
 
 #endif

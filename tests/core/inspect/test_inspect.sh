@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ./ferry inspect on kernels with one fault each, on right ones that look faulty, and on ones whose counts are known by hand.
 # What each has to give stands in the kernels' files.
+# timeout: 900
 # run:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
