@@ -13,14 +13,14 @@ PARTS = [
 
 print("""# The exercises
 
-`./ferry start` copies the exercises into `work/`. The task is described at the top of each file. `./ferry run` checks your answer,
-`./ferry watch` checks it at every save, and `./ferry hint` helps if you are stuck. An answer *passes* if it is right: correct for every input
-of the task, and with the one property that the exercise is about. A pass has one star. Further stars are for efficiency, and are never
-needed to pass. After a pass, `./ferry solution` explains the worked solution.
+`./ferry start` copies the exercises to `work/`. A comment at the top of each file describes the task. `./ferry run` checks your
+answer, `./ferry watch` checks it each time you save the file, and `./ferry hint` helps if you are stuck. An answer *passes* if its
+results are correct for all inputs and if it has the property that the exercise teaches. It then earns one star. More stars reward
+efficiency; you never need them to pass. Once your answer has passed, `./ferry solution` explains the solution.
 
-The first part of an exercise's number is its lesson. Within a lesson, the exercises go from easy to hard. Essential ones have a \\*. In the
-exercises "Find the bug" a program runs and is wrong. In a "Performance challenge" it is right and slow. `./ferry start TRACK` takes you
-through one part only:
+The first part of an exercise's number is its lesson. Within a lesson, the exercises progress from easy to hard. Essential exercises
+are marked with \\*. In "Find the bug", the given program runs but its results are wrong. In a "Performance challenge", the given
+program is correct but slow. `./ferry start TRACK` selects a part of the exercises:
 
 | track | exercises |
 | --- | --- |""")
@@ -50,9 +50,9 @@ def hours(some):
 ALL = list(exercises())
 KERNELS = [e for e in ALL if e["lesson"] == 1 or e["lesson"] >= 20]
 print(f"| `all` | all {len(ALL)}, about {hours(ALL)}; the {sum(e['essential'] for e in ALL)} essential ones take {hours([e for e in ALL if e['essential']])} |")
-print(f"| `kernels` | the {len(KERNELS)} of lessons 1 and 19 to 32, about {hours(KERNELS)}: CUDA only |")
-print(f"| `pytorch` | the {len([e for e in ALL if e['lesson'] < 20])} of lessons 1 to 18, about {hours([e for e in ALL if e['lesson'] < 20])} |")
-print(f"| `debugging` | the {len([e for e in ALL if e['bug']])} that start with a bug, about {hours([e for e in ALL if e['bug']])} |")
+print(f"| `kernels` | the {len(KERNELS)} exercises of lessons 1 and 19 to 32, about {hours(KERNELS)} |")
+print(f"| `pytorch` | the {len([e for e in ALL if e['lesson'] < 20])} exercises of lessons 1 to 18, about {hours([e for e in ALL if e['lesson'] < 20])} |")
+print(f"| `debugging` | the {len([e for e in ALL if e['bug']])} exercises in which you find a bug, about {hours([e for e in ALL if e['bug']])} |")
 for title, track, about, first, last in PARTS:
     print(f"\n## {title}\n\n{about}")
     for lesson in range(first, last + 1):
@@ -65,4 +65,4 @@ for title, track, about, first, last in PARTS:
         for e in mine:
             star = " \\*" if e["essential"] else ""
             print(f"| [{e['number']} {e['title']}]({e['source']}){star} | {e['level']} | {e['minutes']} min |")
-print("\nHow the exercises' tests were tested is in [dev/exercise_tests.md](dev/exercise_tests.md).")
+print("\n[dev/exercise_tests.md](dev/exercise_tests.md) describes how the hidden tests were tested.")
