@@ -9,7 +9,7 @@
 //                   begin.record(); result = x @ weight; end.record()
 //               end.synchronize(); milliseconds = begin.elapsed_time(end)
 // Example   batch 1 2, weight 3 4 (as a column)   ->   11, and 0.02 ms
-// Write     streamed_product, which returns the product, on the GPU
+// Write     streamed_product. It returns the product as a tensor on the GPU.
 // Inputs    batch      float32 (m, k), pinned; being written on `copying`
 //           weight     float32 (k, n) on a GPU; being written on `computing`
 //           copying, computing    streams of that GPU, neither is current;

@@ -15,7 +15,7 @@
 //           passes  1 to 64
 // Required  - correct results (N, outputs), on the device of the network
 //           - predict calls the network once, mean_with_dropout `passes` times
-//           - afterwards, the network and each of its modules are in the same
+//           - afterward, the network and each of its modules are in the same
 //             mode as before, and BatchNorm's statistics are unchanged
 // Stars     ** no graph is recorded
 #include "ferry.h"

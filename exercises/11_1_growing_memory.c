@@ -15,8 +15,8 @@
 //           x, y      float32 (batches, rows, in) and (batches, rows, out), on
 //                     the model's device; 1 to 256 batches, at least 1 row
 //           lr        above 0
-// Required  - correct losses (batches) on that device, which require no
-//             gradient, and correct parameters afterwards
+// Required  - correct losses of shape (batches), on the model's device and
+//             without requires_grad; correct parameters afterward
 //           - from the second batch on, the memory in use when a forward pass
 //             begins grows by at most 1 KiB per batch
 #include "ferry.h"

@@ -15,8 +15,8 @@
 //           x, y      float32 (rows, in), (rows, out), at least 1 row, on the
 //                     model's device, GPU or CPU
 //           max_norm  the largest norm of the unscaled gradients; may be 0
-// Required  - the forward pass runs under float16 autocast; correct losses,
-//             parameters and scales over several steps
+// Required  - the forward pass runs under float16 autocast
+//           - correct losses, parameters and scales over several steps
 //           - a step with gradients that are not finite changes no parameter
 // Stars     ** backward outside of the autocast region
 //           *** the host waits at most once per step

@@ -1,7 +1,7 @@
 // Exercise 15.1: Find the bug: limit the norms     lesson 15 · medium · 20 min
 //
-// Task      limit_norms is the forward pass of a layer. It scales rows that are
-//           longer than `limit` down to that length. In PyTorch:
+// Task      limit_norms is the forward pass of a layer. It scales each row
+//           whose norm exceeds `limit` to a norm of `limit`. In PyTorch:
 //               norms = x.norm(dim=1, keepdim=True)
 //               return x * torch.clamp(limit / norms, max=1)
 //           A direct call returns the correct result. A trace from fy_trace is
@@ -9,13 +9,13 @@
 // Example   limit 5, rows (6, 8) and (1, 2)  ->  (3, 4) and (1, 2)
 // Fix       limit_norms, so that its trace gives the same result for every x.
 // Inputs    x         float32 (rows, columns), both at least 1, on a GPU or
-//                     the CPU; rows may be zeros, or a million times as long as
-//                     limit. The example for the trace has different values and
-//                     a different number of rows
+//                     the CPU; rows may be zeros, or have a norm of a million
+//                     times limit. The example for the trace has different
+//                     values and a different number of rows
 //           limit     above 0
-// Required  - correct result, called and traced, on the device of x: long rows
-//             have length limit within 1 %, rows of zeros stay zeros; x does
-//             not change
+// Required  - correct result, called and traced, on the device of x: norms
+//             above limit become limit within 1 %, rows of zeros stay zeros,
+//             and x does not change
 //           - the correct gradient of x (without rows of zeros)
 // Stars     ** no copies, no host synchronization
 #include "ferry.h"

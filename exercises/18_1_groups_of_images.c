@@ -4,9 +4,9 @@
 //           arrive in groups. In PyTorch:
 //               with torch.no_grad():
 //                   scores = torch.cat([model(group) for group in groups])
-//           The scores are correct. But then another part of the program set
+//           The scores are correct. But another part of the program now sets
 //           torch.backends.cudnn.benchmark = True for better performance, and
-//           score_all became many times slower.
+//           score_all has become many times slower.
 // Example   groups of 2, 1 and 3 images  ->  scores (6, classes), same order
 // Fix       score_all, so that benchmark mode does not slow it down.
 // Inputs    model     2 convolutions; the scores of an image do not depend on

@@ -8,7 +8,7 @@
 //                         for b in batches]
 //               torch.cuda.synchronize(device)
 // Example   4 batches, "cuda:0"   ->   4 asynchronous copies, 1 synchronization
-// Write     pinned returns the batch in pinned memory. load_all stores the
+// Write     `pinned` returns the batch in pinned memory. load_all stores the
 //           batches on `device` in loaded[0] to loaded[count - 1].
 // Inputs    batches  float32 CPU tensors, some already pinned, some strided
 //           count    1 to 16
@@ -17,7 +17,7 @@
 //           - all copies to a GPU come from pinned memory
 //           - on return, all copies have completed; at most 2 synchronizations
 // Stars     ** one copy per batch, and one synchronization in total
-//           *** pinned copies a batch only if necessary
+//           *** `pinned` copies a batch only if necessary
 #include "ferry.h"
 
 FyTensor *pinned(FyTensor *batch) {

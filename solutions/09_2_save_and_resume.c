@@ -6,8 +6,8 @@
 //                        "random": torch.get_rng_state(), ...}
 //               model.load_state_dict(saved["model"]); ...
 // Example   3 epochs, save_run, resume_run in a new run, 3 epochs = 6 epochs
-// Write     struct Saved, save_run and resume_run. A Saved is never freed, and
-//           save_run is called in a scope that stays open.
+// Write     struct Saved, save_run and resume_run. The tests never free a
+//           struct Saved, and they call save_run in a scope that stays open.
 // Inputs    model, optimizer   with BatchNorm and dropout, on any device; with
 //                              momentum
 //           scheduler          counts epochs or batches
@@ -15,7 +15,7 @@
 //           the new run        same layers; different weights, rate and `best`
 // Required  - resume_run restores model, optimizer, scheduler, epoch, best and
 //             the process's random generator to their state at save_run
-//           - neither training nor another save_run changes a Saved
+//           - neither training nor a later save_run changes a struct Saved
 //           - save_run does not change the run, its gradients, its modes or
 //             the random generator
 #include "ferry.h"

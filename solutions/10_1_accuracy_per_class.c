@@ -14,7 +14,7 @@
 //                     to classes - 1; the last batch may be smaller
 //           classes   1 or more; a class without samples has the result NaN
 //           device    the model's device: a GPU or the CPU
-// Required  - the model runs in eval mode, and its mode is restored afterwards
+// Required  - the model runs in eval mode, and its mode is restored afterward
 //           - no copy back to the host in the loop over batches
 // Stars     ** no host wait for the copies to the device
 //           *** no autograd graph, two copies to the device per batch

@@ -32,9 +32,9 @@
 // outermost region of the thread ends. So, as in PyTorch, if you change the leaf within the region, for example with an
 // optimizer step, ops do not use the new values before the region ends or you call fy_clear_autocast_cache.
 //
-// The CPU supports float16 and bfloat16, and CUDA all floating-point dtypes, as in PyTorch. If the dtype is not
-// supported, or if CUDA is not available, prints a warning and leaves autocast off. Raises FY_RUNTIME_ERROR for any
-// other device type.
+// On the CPU, autocast supports float16 and bfloat16; on CUDA, it supports all floating-point dtypes, as in PyTorch. If
+// the dtype is not supported, or if CUDA is not available, prints a warning and leaves autocast off. Raises
+// FY_RUNTIME_ERROR for any other device type.
 //
 // PyTorch: with torch.autocast(device_type, dtype, enabled, cache_enabled).
 typedef struct FyAutocast {

@@ -62,8 +62,8 @@ FY_API FyTensor *fy_ge(FyTensor *a, FyTensor *b); // torch.ge(a, b): a >= b
 FY_API FyTensor *fy_isfinite(FyTensor *a);        // torch.isfinite(a)
 
 // ---- in place -------------------------------------------------------------------------------------------------------
-// Change `a` in place and return it. The version counter of `a` increases. An operand that shares memory with `a` is
-// read as it was before the call, in whatever way the two overlap; PyTorch refuses some of these cases.
+// Change `a` in place and return it. The version counter of `a` increases. If an operand shares memory with `a`,
+// its values from before the call are used, however the two overlap. PyTorch rejects some of these cases.
 //
 // Raise FY_RUNTIME_ERROR with PyTorch's messages: "output with shape [...] doesn't match the broadcast shape [...]" and
 // "result type Float can't be cast to the desired output type Long". While grad mode is on: "a leaf Variable that

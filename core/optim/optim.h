@@ -34,8 +34,8 @@ FY_API FyOptimizer *fy_sgd_with(FySgd options);
 // or 0.01 for AdamW. An option that you set to zero, such as `.beta1 = 0`, is zero.
 //
 // With .capturable, the step number, on which the update depends, is counted on the device, by one additional kernel
-// for each parameter. So a CUDA graph (device/cuda_graph.h) can replay a step. A learning rate that you set after the
-// capture has no effect on replays. All parameters must be on CUDA devices.
+// for each parameter. This lets a CUDA graph (device/cuda_graph.h) replay a step. A learning rate that you set after
+// the capture has no effect on replays. All parameters must be on CUDA devices.
 //
 // Raise FY_VALUE_ERROR if a value is negative or a beta is 1 or greater.
 //

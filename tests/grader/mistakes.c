@@ -23,7 +23,7 @@ const Mistake POINTER_ON_HOST = {"device pointer dereferenced on the host",
                                  "docs/20_the_first_kernel.md#host-and-device"};
 const Mistake USED_AFTER_SCOPE = {"tensor used after its scope",
                                   "Tensors that are created inside fy_scope { } are freed when the scope ends. To use "
-                                  "a result afterwards, call result = fy_keep(result) inside the scope.",
+                                  "a result afterward, call result = fy_keep(result) inside the scope.",
                                   "docs/03_tensor_moves.md#tensor-lifetime-and-scopes"};
 const Mistake GIVEN_UP = {"caller's tensor freed",
                           "You freed a tensor that belongs to the caller. Call fy_drop only for tensors that you "

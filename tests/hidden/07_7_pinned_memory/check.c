@@ -238,7 +238,7 @@ EXERCISE = {
     .minutes = 30,
     .lesson = ARRIVED,
     .stars = {{"one copy per batch, and one synchronization in total", {&EXTRA_WAIT, &ROW_BY_ROW}},
-              {"pinned copies a batch only if necessary", {&PINNED_TWICE, &COPIED_HERE}}},
+              {"`pinned` copies a batch only if necessary", {&PINNED_TWICE, &COPIED_HERE}}},
     .hints =
         {"fy_pin_memory(batch) returns a pinned copy, or the batch itself if it is already pinned. This function needs "
          "CUDA.",

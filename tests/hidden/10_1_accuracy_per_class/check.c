@@ -291,7 +291,7 @@ static void judge(Case *c) {
     return;
   expect_exactly(c, "forward passes in training mode", got_count(c, "passes in training mode"), 0, &TRAINING);
   expect_that(c, got_number(c, "modes left") == 1, &MODE,
-              "before the call, the model was in %s mode; afterwards, it or its submodule was in the other mode",
+              "before the call, the model was in %s mode; afterward, it or its submodule was in the other mode",
               given_number(c, "training") == 1 ? "training" : "evaluation");
   // What is read after the loop is fine.
   expect_at_most(c, "copies from device to host", counts(c)->device_to_host, batches - 1, &READS);

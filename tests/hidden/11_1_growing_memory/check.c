@@ -9,11 +9,11 @@ static const Mistake LOSS_GRAPHS = {"losses attached to the autograd graph",
                                     "docs/11_memory.md#memory-leaks-summing-losses"};
 static const Mistake STAYS = {"tensors of every step kept alive",
                               "Tensors of every step are still alive after it. Put fy_scope around the step, and find "
-                              "out what still refers to its tensors afterwards.",
+                              "out what still refers to its tensors afterward.",
                               "docs/11_memory.md#tensor-lifetime"};
 static const Mistake CUT_OFF = {"no autograd graph",
                                 "The loss does not depend on the parameters. Run the forward pass with gradients "
-                                "enabled, and detach nothing before backward.",
+                                "enabled, and do not detach any tensor before backward.",
                                 "docs/11_memory.md#memory-held-by-the-autograd-graph"};
 static const Mistake NOT_CLEARED = {"gradients not cleared",
                                     "backward adds to .grad. Clear the gradients after each step with fy_set_grad(p, "

@@ -251,9 +251,9 @@ static bool same_gradient(const Case *c) {
 static bool judge_afterwards(Case *c) {
   bool training = given_number(c, "training") == 1, recording = given_number(c, "recording") == 1;
   bool frozen = given_number(c, "frozen") == 1;
-  return expect_exactly(c, "modules (of 3) in training mode afterwards", got_count(c, "training afterwards"),
+  return expect_exactly(c, "modules (of 3) in training mode afterward", got_count(c, "training afterwards"),
                         training ? 3 : 0, training ? &LEFT_IN_EVAL : &SWITCHED_TO_TRAINING) &&
-         expect_exactly(c, "fy_is_grad_enabled() afterwards", got_count(c, "recording afterwards"), recording,
+         expect_exactly(c, "fy_is_grad_enabled() afterward", got_count(c, "recording afterwards"), recording,
                         recording ? &RECORDING_LEFT_OFF : &RECORDING_SWITCHED_ON) &&
          expect_that(c, same(c, "w1") && same(c, "w2") && same(c, "mean") && same_gradient(c), &CHANGED,
                      "parameters, buffers and gradients: expected unchanged") &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exercise 12.3: two trainings from the same weights, each timed. The clock is the driver's, and its readings are drawn from
-// the seed; the weights at each forward pass are computed in plain loops.
+// Exercise 12.3: two training runs from the same weights, each timed. The clock is the driver's, and its readings are
+// drawn from the seed; the weights at each forward pass are computed in plain loops.
 #include "exercise.h"
 #include <math.h>
 #include <string.h>
@@ -34,10 +34,10 @@ static const Mistake NO_AUTOCAST = {
     "No forward pass of the mixed run was under autocast in float16. Use fy_autocast with .dtype = FY_FLOAT16.",
     "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
 static const Mistake ALWAYS = {
-    "autocast in both trainings",
+    "autocast in both training runs",
     "The first training run must use float32. Turn autocast off there with .enabled = mixed.",
     "docs/12_mixed_precision.md#autocast-a-type-for-each-operation"};
-static const Mistake SWAPPED = {"trainings in the wrong order", "Train in float32 first, then in mixed precision.",
+static const Mistake SWAPPED = {"training runs in the wrong order", "Train in float32 first, then in mixed precision.",
                                 LOOP};
 static const Mistake BACKWARD_INSIDE = {"backward inside the autocast region", "Call fy_backward after the region.",
                                         LOOP};
@@ -45,7 +45,7 @@ static const Mistake NO_SCALER = {
     "missing gradient scaler",
     "Nothing checked the gradients in the mixed steps. Use fy_grad_scaler: its step checks them once per step.", LOOP};
 static const Mistake WENT_ON = {
-    "weights not restored between the trainings",
+    "weights not restored between the training runs",
     "The mixed run started with trained weights. Clone the parameters first, and copy them back before the mixed run.",
     LOOP};
 static const Mistake MOMENTUM = {

@@ -1,4 +1,4 @@
-// mistake: autocast in both trainings
+// mistake: autocast in both training runs
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: weights not restored between the trainings
+// mistake: weights not restored between the training runs
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -1,4 +1,4 @@
-// mistake: trainings in the wrong order
+// mistake: training runs in the wrong order
 #include "ferry.h"
 
 enum { WARM_UP = 2, MOST_PARAMETERS = 8 };

@@ -9,7 +9,7 @@
 
 static const Mistake CUT = {
     "norms detached from the graph",
-    "The gradient treats the factors as constants. Compute the norms with gradients enabled, and detach nothing.",
+    "The gradient treats the factors as constants. Compute the norms with gradients enabled, and do not detach them.",
     BRANCH};
 static const Mistake FROZEN = {"data-dependent branch in a trace",
                                "The trace leaves all rows unchanged, which was correct only for the example. Replace "
@@ -24,9 +24,9 @@ static const Mistake ROWS = {"loop over rows in a trace",
                              "Compute all rows with one operation.",
                              SHAPES};
 static const Mistake UNCHANGED = {
-    "rows not shortened", "Rows that are longer than the limit are unchanged. Multiply them by limit / norm.", BRANCH};
+    "rows not shortened", "Rows whose norm exceeds the limit are unchanged. Multiply them by limit / norm.", BRANCH};
 static const Mistake SHORT = {"short rows lengthened",
-                              "Leave rows that are shorter than the limit unchanged: their factor is 1.", BRANCH};
+                              "Leave rows whose norm is at most the limit unchanged. Their factor is 1.", BRANCH};
 static const Mistake ZEROS = {"division by zero",
                               "A row of zeros became NaN, from 0 / 0 or 0 * infinity. Multiply the row by a finite "
                               "factor.",

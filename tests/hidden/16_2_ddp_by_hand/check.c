@@ -44,7 +44,7 @@ static const Mistake WHOLE = {
 static const Mistake TWICE = {"redundant forward pass", "Run each row through the model once.", SENT};
 static const Mistake EARLY = {
     "step before the all-reduce",
-    "The ranks stepped with their own gradients and reduced them afterwards. Reduce the gradients first, then step.",
+    "The ranks stepped with their own gradients and reduced them afterward. Reduce the gradients first, then step.",
     LESSON};
 static const Mistake UNUSED = {"reduced gradient not used",
                                "all_reduce works in place on the tensor that you pass, but the step used the rank's "

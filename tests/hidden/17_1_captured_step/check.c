@@ -16,10 +16,11 @@ static const Mistake SAME_BATCH = {"same batch in every replay",
                                    "A replay reads the tensors that were captured. Before each replay, copy the next "
                                    "batch into these tensors, on the same stream.",
                                    ADDRESSES};
-static const Mistake NO_WARM_UP = {"missing warm-up step",
-                                   "Every replay was a first step of the optimizer, without momentum. Run at least one "
-                                   "step eagerly before the capture.",
-                                   WARM};
+static const Mistake NO_WARM_UP = {
+    "missing warm-up step",
+    "Every replay repeated the optimizer's first step, without momentum. Run at least one step eagerly before the "
+    "capture.",
+    WARM};
 static const Mistake ADDED_UP = {"gradients not cleared",
                                  "From the capture on, each step added its gradients to earlier ones. Call "
                                  "fy_zero_grad(optimizer) just before the capture, or as its first call.",

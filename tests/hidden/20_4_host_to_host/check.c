@@ -175,7 +175,7 @@ static void judge_refused(Case *c) {
         !expect_that(c, !ignored, &IGNORED, "the %s copy or launch failed, and %lld more followed", name[i],
                      (long long)after->i64[i]) ||
         !expect_that(c, kept->i64[i] <= 0, &KEPT,
-                     "the %s copy or launch failed, and %lld bytes were not freed afterwards", name[i],
+                     "the %s copy or launch failed, and %lld bytes were not freed afterward", name[i],
                      (long long)kept->i64[i]))
       return;
   }

@@ -35,7 +35,7 @@ static const Mistake COUNT = {"count not written", "Write the number of kept ele
                               LESSON "#stream-compaction"};
 static const Mistake PAST_COUNT = {
     "elements written past the count",
-    "A thread wrote to out at or past index *count. Let only the threads with a kept element write.",
+    "A thread wrote to `out` at index *count or beyond. Only a thread whose element is kept may write.",
     LESSON "#stream-compaction"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "The last block may have more threads than elements. Compare i with n before you read "

@@ -36,7 +36,7 @@ static const Mistake COUNT = {"count not written", "Write the number of runs to 
                               LESSON "#run-length-encoding"};
 static const Mistake PAST_COUNT = {
     "elements written past the count",
-    "A thread wrote to values or lengths at or past index *count. Let only the threads with a run write.",
+    "A thread wrote to `values` or `lengths` at index *count or beyond. Only a thread that handles a run may write.",
     LESSON "#run-length-encoding"};
 static const Mistake OUTSIDE = {"out-of-bounds access",
                                 "A thread reads before the first element of x or past the last one. Compare i with 0 "
