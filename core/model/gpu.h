@@ -26,6 +26,7 @@ struct model_value {
   X(fp32_share, "", "of them that a stream of multiply-adds keeps busy")                                               \
   X(fp64_lanes, "lanes/SM", "the same in float64")                                                                     \
   X(int_lanes, "lanes/SM", "the same in int32")                                                                        \
+  X(int_beside, "", "1: int32 on lanes of its own, beside float32; 0: on lanes that float32 uses, too")                \
   X(issue, "warp instructions/cycle/SM", "schedulers")                                                                 \
   X(threads, "threads/SM", "resident at most")                                                                         \
   X(blocks, "blocks/SM", "resident at most")                                                                           \

@@ -94,12 +94,13 @@ static double issued(const struct model_counts *c) {
          c->special + DIVISION_ISSUES * c->divisions;
 }
 
-// The units for float64 work beside the others.
+// The units for float64 work beside the others, and those for int32 where they are not float32's.
 static double arithmetic_cycles(const struct model_architecture *a, const struct model_counts *c) {
-  const double units[] = {c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) + c->integer / a->int_lanes.value +
-                              SPECIAL_ISSUES * c->special / a->fp32_lanes.value,
-                          c->fp64 / a->fp64_lanes.value};
-  return 32 * norm(units, 2);
+  const double integer = c->integer / a->int_lanes.value, beside = a->int_beside.value * integer;
+  const double units[] = {c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) +
+                              SPECIAL_ISSUES * c->special / a->fp32_lanes.value + integer - beside,
+                          beside, c->fp64 / a->fp64_lanes.value};
+  return 32 * norm(units, 3);
 }
 
 // Of one block, from its begin to its end, when it has the multiprocessor for itself: its warps wait side by side, so what one

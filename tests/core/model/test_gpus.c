@@ -27,7 +27,8 @@ static void every_number_has_a_source(void **state) {
   has_a_source(gpu->id, #field, &gpu->field, strcmp(#field, "tensor") == 0 || strcmp(#field, "l2") == 0);
     MODEL_GPU_VALUES(X)
 #undef X
-#define X(field, unit, what) has_a_source(gpu->id, #field, &gpu->architecture->field, 0);
+#define X(field, unit, what)                                                                                           \
+  has_a_source(gpu->id, #field, &gpu->architecture->field, strcmp(#field, "int_beside") == 0);
     MODEL_ARCHITECTURE_VALUES(X)
 #undef X
   }

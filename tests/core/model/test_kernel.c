@@ -81,6 +81,42 @@ static void rings_take_the_link_between_gpus(void **state) {
   assert_true(model_ring_seconds(a100, 1, 8) > 3 * model_ring_seconds(a100, 1, 2));
 }
 
+// int32 as long as float32: on lanes of its own it costs what the norm adds, on float32's it comes on top.
+static void integers_run_beside_float32_on_lanes_of_their_own(void **state) {
+  (void)state;
+  static const struct {
+    const char *id;
+    double ratio;
+  } gpus[] = {{"v100", 1.26}, {"t4", 1.26}, {"a100", 1.26}, {"h100", 1.26}, {"rtx3080", 2},
+              {"a6000", 2},   {"l40", 2},   {"rtx4090", 2}, {"k20c", 2}};
+  for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+    const struct model_gpu *gpu = model_gpu_named(gpus[i].id);
+    const struct model_architecture *a = gpu->architecture;
+    struct model_counts c = {.blocks = 1e5, .threads = 256, .fp32 = 1e9};
+    const double alone = model_kernel(gpu, &c).term[MODEL_ARITHMETIC];
+    c.integer = c.fp32 * a->int_lanes.value / (a->fp32_lanes.value * a->fp32_share.value);
+    const double both = model_kernel(gpu, &c).term[MODEL_ARITHMETIC];
+    if (fabs(both / alone - gpus[i].ratio) > 0.01)
+      fail_msg("%s: int32 and float32 take %g times float32 alone", gpu->id, both / alone);
+  }
+}
+
+// Bytes that an SM reads from shared memory in a cycle, without bank conflicts.
+static void shared_memory_gives_its_bytes_a_cycle(void **state) {
+  (void)state;
+  static const struct {
+    const char *id;
+    double bytes;
+  } gpus[] = {{"v100", 128}, {"t4", 64},     {"gtx1650", 64}, {"rtx2080super", 64},
+              {"a100", 128}, {"a6000", 128}, {"h100", 128}};
+  for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+    const struct model_gpu *gpu = model_gpu_named(gpus[i].id);
+    const struct model_counts c = {.blocks = 1000 * gpu->sms.value, .threads = 256, .shared = 1e9, .shared_waves = 1e9};
+    const double cycles = model_kernel(gpu, &c).term[MODEL_L1] * gpu->clock.value * 1e6 * gpu->sms.value;
+    near(128 * c.shared_waves / cycles, gpus[i].bytes, 1e-6);
+  }
+}
+
 // ---- more work ---------------------------------------------------------------------------------------------------------------
 
 static const struct model_counts ordinary = {.blocks = 50000,
@@ -171,6 +207,8 @@ int main(void) {
       cmocka_unit_test(products_go_by_waves_of_tiles),
       cmocka_unit_test(copies_take_the_link),
       cmocka_unit_test(rings_take_the_link_between_gpus),
+      cmocka_unit_test(integers_run_beside_float32_on_lanes_of_their_own),
+      cmocka_unit_test(shared_memory_gives_its_bytes_a_cycle),
       cmocka_unit_test(more_of_anything_is_slower),
       cmocka_unit_test(stores_of_parts_of_sectors_cost_more),
       cmocka_unit_test(fewer_resident_blocks_wait_longer),
