@@ -1,4 +1,4 @@
-// Lesson 26, docs/26_scan.md: prefix sums within a block and over several blocks, their applications, and a histogram.
+// Lesson 26, docs/26_scan.md: prefix sums within a block and over several blocks, their applications, a histogram, and a radix sort.
 //
 // prints: ^hillis_steele +256 +True
 // prints: ^one_pass +1 +True
@@ -6,6 +6,7 @@
 // prints: ^by a scan +[0-9]+ True +True *$
 // prints: ^runs: [0-9]+, longest [0-9]+, True$
 // prints: ^8 copies of its own +True
+// prints: ^after bit 15 +True$
 #include "kernels.h"
 
 enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, CHUNK = 4 * THREADS, BINS = 64 };
@@ -294,6 +295,24 @@ template <int COPIES> __global__ void count_shared(unsigned int *bins, const uns
 }
 // [end]
 
+// [split]
+// One pass of a radix sort: a stable split by one bit. Keys with the bit 0 go to the front, and all others after them.
+static __device__ int is_zero(unsigned int key, int bit) {
+  return !(key >> bit & 1);
+}
+__global__ void count_zeros(int *counts, const unsigned int *in, int bit) {
+  int total = __syncthreads_count(is_zero(in[blockIdx.x * THREADS + threadIdx.x], bit));
+  if (threadIdx.x == 0)
+    counts[blockIdx.x] = total;
+}
+__global__ void split(unsigned int *out, const int *offsets, const unsigned int *in, int bit) {
+  int i = blockIdx.x * THREADS + threadIdx.x, total, flag = is_zero(in[i], bit);
+  int zeros_before = offsets[blockIdx.x] + block_scan(flag, &total) - flag;
+  int all_zeros = offsets[gridDim.x];
+  out[flag ? zeros_before : all_zeros + i - zeros_before] = in[i];
+}
+// [end]
+
 // ---- arrays and checks ----------------------------------------------------------------------------------------------------
 
 static int *in, *out, *sums, *in_host, *out_host;
@@ -530,6 +549,56 @@ static void histograms(int n) {
   free(bytes_host);
 }
 
+static int by_size(const void *a, const void *b) {
+  const unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
+  return (x > y) - (x < y);
+}
+
+// Is out sorted by the bits from 0 to `bit`?
+static bool is_sorted(const unsigned int *keys, unsigned int *host, int bit, int n) {
+  const unsigned int mask = (2u << bit) - 1;
+  CHECK(cudaMemcpy(host, keys, n * sizeof *host, cudaMemcpyDeviceToHost));
+  for (int i = 1; i < n; i++)
+    if ((host[i - 1] & mask) > (host[i] & mask))
+      return false;
+  return true;
+}
+
+static void radix_sort(int n) {
+  heading("Radix sort");
+  const int blocks = n / THREADS, bits = 16;
+  const size_t size = n * sizeof(unsigned int);
+  unsigned int *keys[2], *host = (unsigned int *)malloc(size), *want = (unsigned int *)malloc(size), state = 1;
+  for (int i = 0; i < n; i++) {
+    state = state * 1664525u + 1013904223u;
+    host[i] = want[i] = state >> (32 - bits);
+  }
+  qsort(want, n, sizeof *want, by_size);
+  CHECK(cudaMalloc(&sums, (blocks + 1) * sizeof *sums));
+  CHECK(cudaMalloc(&keys[0], size));
+  CHECK(cudaMalloc(&keys[1], size));
+  CHECK(cudaMemcpy(keys[0], host, size, cudaMemcpyHostToDevice));
+  printf("%d keys    sorted by all bits so far\n", n);
+  // [passes]
+  for (int bit = 0; bit < bits; bit++) { // the two arrays alternate
+    unsigned int *from = keys[bit % 2], *to = keys[!(bit % 2)];
+    count_zeros<<<blocks, THREADS>>>(sums, from, bit);
+    scan_sums<<<1, THREADS>>>(sums, blocks);
+    split<<<blocks, THREADS>>>(to, sums, from, bit);
+    CHECK_LAUNCH();
+    if (bit % 5 == 0)
+      printf("after bit %-2d       %s\n", bit, truth(is_sorted(to, host, bit, n)));
+  }
+  // [end]
+  CHECK(cudaMemcpy(host, keys[bits % 2], size, cudaMemcpyDeviceToHost));
+  printf("as qsort           %s\n", truth(memcmp(host, want, size) == 0));
+  CHECK(cudaFree(sums));
+  CHECK(cudaFree(keys[0]));
+  CHECK(cudaFree(keys[1]));
+  free(host);
+  free(want);
+}
+
 int main(int argc, char **argv) {
   Chapter chapter = chapter_begin(argc, argv, "Scan, compaction, histogram", "What stands before each element.");
   const int n = chapter.quick ? 1 << 15 : 1 << 20;
@@ -540,5 +609,6 @@ int main(int argc, char **argv) {
   run_lengths(n);
   arrays_end();
   histograms(n);
+  radix_sort(n);
   return 0;
 }

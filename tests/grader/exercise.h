@@ -244,6 +244,8 @@ bool expect_score(Case *c, Least least, const Mistake *slow);
 // For checks that want to know more: was it looked at, is there such a finding, and the worst number (per kernel, or as said).
 bool case_inspected(const Case *c);
 bool has_finding(const Case *c, const char *kind);
+// A race of a block's threads in shared memory: a missing barrier, where a race of an output may be a wrong index.
+bool has_shared_race(const Case *c);
 double inspected(const Case *c, Inspected what, Where where);
 // Bytes of shared memory that a block has: `asked` for by the launch, or of arrays of a fixed size; the most of all kernels. -1: nobody
 // looked.

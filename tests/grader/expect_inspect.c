@@ -50,6 +50,23 @@ bool has_finding(const Case *c, const char *kind) {
   return c->inspection && inspection_finding(c->inspection, kind);
 }
 
+// "byte 4 of tile: ..." and "byte 4 of dynamic shared memory: ..."; in global memory "byte 4 of out, which has 64: ..." and "byte 4 of
+// 64 in device memory: ...".
+static bool is_of_shared(const char *detail) {
+  return strstr(detail, "dynamic shared memory: ") ||
+         (strncmp(detail, "byte ", 5) == 0 && !strstr(detail, ", which has ") && !strstr(detail, " memory: "));
+}
+
+bool has_shared_race(const Case *c) {
+  const Inspection *i = c->inspection;
+  for (int n = 0; i && n < i->finding_count; n++) {
+    const char *id = i->findings[n].kind->id;
+    if ((strcmp(id, "race-block") == 0 || strcmp(id, "race-warp") == 0) && is_of_shared(i->findings[n].detail))
+      return true;
+  }
+  return false;
+}
+
 // An access that went astray meets others where it lands: a race is no evidence of its own then.
 void suspect_finding(Case *c, const char *kind, const Mistake *mistake) {
   const bool astray = has_finding(c, "bounds") || has_finding(c, "misaligned") || has_finding(c, "illegal");

@@ -104,6 +104,12 @@ done <<'END'
 26_3_stream_compaction too_far bounds-global
 26_4_run_length_encoding before_first bounds-global
 26_4_run_length_encoding no_barrier race-block
+26_5_radix_pass beyond bounds-global
+26_5_radix_pass no_barrier race-block
+26_5_radix_pass no_first_barrier race-block
+26_5_radix_pass not_zeroed uninitialized-shared
+26_5_radix_pass own_block race-grid
+26_5_radix_pass return divergent
 27_2_register_tiling added uninitialized-global
 27_2_register_tiling grid bounds-global
 27_2_register_tiling k_of_16 bounds-global

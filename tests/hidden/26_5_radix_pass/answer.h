@@ -1,0 +1,3 @@
+// What an answer to exercise 26.5 defines.
+extern "C" void radix_pass_on_device(unsigned int *out_keys, int *out_values, const unsigned int *keys,
+                                     const int *values, int *scratch, int shift, int n);
