@@ -8,6 +8,8 @@
 // prints: ^four by four +8192 +512( |$)
 // prints: ^the two pictures are equal: yes$
 // prints: ^through the read-only path: equal$
+// prints: ^smoothed +2.5 .* True$
+// prints: ^resampled +0.0 .* True$
 #include "kernels.h"
 
 enum { WARP = 32, SECTOR = 32 };
@@ -100,6 +102,32 @@ __global__ void gray_read_only(float *__restrict__ gray, const float *__restrict
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     gray[i] = 0.299f * __ldg(&r[i]) + 0.587f * __ldg(&g[i]) + 0.114f * __ldg(&b[i]);
+}
+// [end]
+
+// ---- constant memory and a texture ---------------------------------------------------------------------------------------
+
+enum { TAPS = 3 };
+
+// [smooth]
+__constant__ float weights[TAPS]; // 64 KB at most; the host writes it, and kernels only read it
+
+// Each element becomes a weighted sum of its neighbors. At both ends, the index is clamped.
+__global__ void smooth(float *__restrict__ out, const float *__restrict__ in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  float sum = 0;
+  for (int k = 0; k < TAPS; k++) // all lanes read weights[k] at the same time: a broadcast
+    sum += weights[k] * __ldg(&in[min(max(i + k - TAPS / 2, 0), n - 1)]);
+  out[i] = sum;
+}
+
+// Reads n values at equal distances from a texture. The hardware interpolates between elements and clamps the coordinate.
+__global__ void resample(float *out, cudaTextureObject_t in, float distance, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[i] = tex1D<float>(in, (i + 0.5f) * distance);
 }
 // [end]
 
@@ -312,6 +340,71 @@ static void layouts(void) {
   picture_free(&p);
 }
 
+// [texture]
+static cudaTextureObject_t texture_new(cudaArray_t *array, const float *host, int width) {
+  const size_t bytes = width * sizeof(float);
+  cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  CHECK(cudaMallocArray(array, &format, width, 0)); // height 0: one dimension
+  CHECK(cudaMemcpy2DToArray(*array, 0, 0, host, bytes, bytes, 1, cudaMemcpyHostToDevice));
+  cudaResourceDesc resource = {}; // which memory
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = *array;
+  cudaTextureDesc how = {}; // how a kernel reads it
+  how.addressMode[0] = cudaAddressModeClamp;
+  how.filterMode = cudaFilterModeLinear;
+  how.readMode = cudaReadModeElementType;
+  cudaTextureObject_t texture;
+  CHECK(cudaCreateTextureObject(&texture, &resource, &how, NULL));
+  return texture;
+}
+// [end]
+
+static void printed(const char *name, const float *d_out, const float *want, int count) {
+  float *host = (float *)malloc(count * sizeof(float));
+  bool right = true;
+  CHECK(cudaMemcpy(host, d_out, count * sizeof(float), cudaMemcpyDeviceToHost));
+  printf("%-10s", name);
+  for (int i = 0; i < count; i++) {
+    if (i < 8)
+      printf(" %5.1f", host[i]);
+    right &= host[i] - want[i] < 1e-3f && want[i] - host[i] < 1e-3f;
+  }
+  printf("  %s\n", right ? "True" : "False");
+  free(host);
+}
+
+static void read_only(void) {
+  heading("Constant memory and a texture");
+  const float few[4] = {0, 10, 20, 40}, host_weights[TAPS] = {0.25f, 0.5f, 0.25f};
+  float *host = (float *)malloc(n * sizeof(float)), *want = (float *)malloc(n * sizeof(float)), *in = new_on_device(n);
+  float *out = new_on_device(n);
+  for (int i = 0; i < n; i++)
+    host[i] = few[i % 4];
+  for (int i = 0; i < n; i++)
+    want[i] = 0.25f * host[i > 0 ? i - 1 : 0] + 0.5f * host[i] + 0.25f * host[i < n - 1 ? i + 1 : i];
+  CHECK(cudaMemcpy(in, host, n * sizeof(float), cudaMemcpyHostToDevice));
+  CHECK(cudaMemcpyToSymbol(weights, host_weights, sizeof host_weights));
+  smooth<<<blocks_for(n), THREADS>>>(out, in, n);
+  CHECK_LAUNCH();
+  printf("%-10s", "in");
+  for (int i = 0; i < 8; i++)
+    printf(" %5.1f", host[i]);
+  printf("\n");
+  printed("smoothed", out, want, n);
+  const float between[8] = {0, 2.5f, 7.5f, 12.5f, 17.5f, 25, 35, 40};
+  cudaArray_t array;
+  cudaTextureObject_t texture = texture_new(&array, few, 4);
+  resample<<<1, 8>>>(out, texture, 0.5f, 8);
+  CHECK_LAUNCH();
+  printed("resampled", out, between, 8);
+  CHECK(cudaDestroyTextureObject(texture));
+  CHECK(cudaFreeArray(array));
+  CHECK(cudaFree(in));
+  CHECK(cudaFree(out));
+  free(host);
+  free(want);
+}
+
 int main(int argc, char **argv) {
   Chapter chapter = chapter_begin(argc, argv, "Global memory", "What a warp's request costs, by how data lie.");
   n = chapter.quick || (chapter.simulated && !chapter.modeled) ? 1 << 20 : 1 << 23;
@@ -319,5 +412,6 @@ int main(int argc, char **argv) {
   copies();
   vectors();
   layouts();
+  read_only();
   return 0;
 }
