@@ -1,8 +1,9 @@
-// Lesson 25, docs/25_warps.md: warp shuffles and votes, atomic operations, cooperative groups.
+// Lesson 25, docs/25_warps.md: warp shuffles and votes, a sparse matrix, atomic operations, cooperative groups.
 //
 // prints: ^shuffles +[0-9]+ +True
 // prints: ^above 1.5: +[0-9]+, True$
 // prints: ^rows of 8: +True$
+// prints: ^spmv: +[0-9]+ nonzeros, True$
 // prints: ^one atomic addition per element: True$
 // prints: ^cooperative +[0-9]+ +True
 // prints: ^keep_above: +[0-9]+ elements, True$
@@ -64,6 +65,19 @@ __global__ void sum_rows(float *sums, const float *x, int rows) {
     own += __shfl_down_sync(ALL_LANES, own, offset, 8);
   if (row < rows && i % 8 == 0)
     sums[row] = own;
+}
+// [end]
+
+// [spmv]
+// y = A @ x for a sparse matrix in CSR format. Each thread computes one row.
+__global__ void spmv(float *y, const int *offsets, const int *columns, const float *values, const float *x, int rows) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows)
+    return;
+  float sum = 0;
+  for (int k = offsets[row]; k < offsets[row + 1]; k++)
+    sum += values[k] * x[columns[k]];
+  y[row] = sum;
 }
 // [end]
 
@@ -184,6 +198,52 @@ static void votes_and_groups(int n) {
   printf("rows of 8:       %s\n", truth(wrong == 0));
 }
 
+static void *copied(const void *host, size_t bytes) {
+  void *device;
+  CHECK(cudaMalloc(&device, bytes));
+  CHECK(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+  return device;
+}
+
+// A matrix of n / 64 rows and as many columns. Row r has r * 37 % 63 nonzeros, in adjacent columns from r on.
+static void sparse(int n) {
+  heading("Sparse matrix-vector product");
+  const int rows = n / 64;
+  int *offsets_host = (int *)malloc((rows + 1) * sizeof(int)), count = 0, wrong = 0;
+  for (int r = 0; r < rows; r++) {
+    offsets_host[r] = count;
+    count += r * 37 % 63;
+  }
+  offsets_host[rows] = count;
+  int *columns_host = (int *)malloc(count * sizeof(int));
+  float *values_host = (float *)malloc(count * sizeof(float)), *got = (float *)malloc(rows * sizeof(float));
+  for (int r = 0; r < rows; r++)
+    for (int k = offsets_host[r]; k < offsets_host[r + 1]; k++) {
+      columns_host[k] = (r + k - offsets_host[r]) % rows;
+      values_host[k] = (float)(k % 5 + 1);
+    }
+  int *offsets = (int *)copied(offsets_host, (rows + 1) * sizeof(int));
+  int *columns = (int *)copied(columns_host, count * sizeof(int));
+  float *values = (float *)copied(values_host, count * sizeof(float));
+  spmv<<<(rows + THREADS - 1) / THREADS, THREADS>>>(sums, offsets, columns, values, x, rows);
+  CHECK_LAUNCH();
+  CHECK(cudaMemcpy(got, sums, rows * sizeof(float), cudaMemcpyDeviceToHost));
+  for (int r = 0; r < rows; r++) {
+    float want = 0;
+    for (int k = offsets_host[r]; k < offsets_host[r + 1]; k++)
+      want += values_host[k] * x_host[columns_host[k]];
+    wrong += got[r] != want;
+  }
+  printf("spmv:            %d nonzeros, %s\n", count, truth(wrong == 0));
+  CHECK(cudaFree(offsets));
+  CHECK(cudaFree(columns));
+  CHECK(cudaFree(values));
+  free(offsets_host);
+  free(columns_host);
+  free(values_host);
+  free(got);
+}
+
 static void an_atomic_for_each(int n) {
   heading("Atomics");
   clear();
@@ -234,11 +294,12 @@ static void keep(int n) {
 
 int main(int argc, char **argv) {
   Chapter chapter = chapter_begin(argc, argv, "Warp primitives and atomics",
-                                  "Shuffles, votes, atomic operations and cooperative groups.");
+                                  "Shuffles, votes, a sparse matrix, atomic operations and cooperative groups.");
   const int n = chapter.quick ? 1 << 15 : 1 << 22;
-  arrays_begin(n, n / THREADS);
+  arrays_begin(n, n / 64);
   by_shuffles(n);
   votes_and_groups(n);
+  sparse(n);
   an_atomic_for_each(n);
   by_groups(&chapter, n);
   keep(n);

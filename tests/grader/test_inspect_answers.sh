@@ -93,6 +93,11 @@ done <<'END'
 23_2_any_channels_to_planes room bounds-dynamic
 25_1_row_argmax beyond bounds-global
 25_1_row_argmax first_unguarded bounds-global
+25_2_spmv lost race-block
+25_2_spmv nan uninitialized-global
+25_2_spmv no_barrier race-warp
+25_2_spmv no_guard bounds-global
+25_2_spmv one_too_far bounds-global
 26_2_inclusive_scan beyond bounds-global
 26_2_inclusive_scan in_place race-block
 26_2_inclusive_scan no_barrier race-block
