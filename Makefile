@@ -355,7 +355,11 @@ mutants: setup ## change right answers to the exercises and see that the hidden 
 	@$(MAKE) ferry
 	@tests/mutants/mutants.sh $(ARGS)
 
-.PHONY: book mutants sanitize sanitize-address sanitize-thread format format-check
+races: setup ## compare the races that the inspector finds with the labels of public suites (ARGS="--help")
+	@$(MAKE) ferry
+	@python3 tests/races/races.py $(ARGS)
+
+.PHONY: book mutants races sanitize sanitize-address sanitize-thread format format-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
 	@docs/book/build.sh

@@ -57,6 +57,14 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       o->nvcc = true;
       continue;
     }
+    if (strcmp(option, "-include") == 0) {
+      char header[PATH_MAX];
+      if (i + 1 == argc || !realpath(argv[++i], header) || o->flag_count + 2 > INSPECT_MACROS)
+        return usage_error(argv[0], "-include needs a header that can be read");
+      o->flags[o->flag_count++] = option;
+      o->flags[o->flag_count++] = strdup(header);
+      continue;
+    }
     if (strncmp(option, "-I", 2) == 0 || strncmp(option, "-D", 2) == 0) {
       if (!option[2] && i + 1 == argc)
         return usage_error(argv[0], "%s needs a value", option);

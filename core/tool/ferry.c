@@ -69,7 +69,7 @@ const Command commands[] = {
      "--arg NAME=VALUE  a parameter of that kernel: n=1000, 'x=float[n]' (a size can be any formula of parameters, "
      "grid, "
      "block and threads), 'x=int[n] random'. Default: as many as threads\n"
-     "-I DIR, -D NAME[=VALUE]  for the preprocessor, as nvcc takes them\n"
+     "-I DIR, -D NAME[=VALUE], -include FILE  for the preprocessor, as nvcc takes them\n"
      "--kernel NAME   instrument only this kernel\n"
      "--blocks N      instrument N blocks of each launch, from the middle of the grid; the others run uninstrumented\n"
      "--gpu NAME      model this GPU: the time of each kernel, and what limits it (FERRY_SIM_GPU=list names them)\n"

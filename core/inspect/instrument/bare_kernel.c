@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OTHER_ARRAYS "*" // --arg '*=[1000]': all pointers of which nothing else is said
 enum { MOST_PARAMETERS = 64, NAME_BYTES = 128 };
 
 typedef struct BareKernel {
@@ -227,7 +228,7 @@ static const char *given_of(const InspectOptions *o, const char *parameter) {
 
 static bool arguments_are_known(const InspectOptions *o, const BareKernel *k) {
   for (int i = 0; i < o->argument_count; i++) {
-    bool known = false;
+    bool known = strncmp(o->kernel_arguments[i], OTHER_ARRAYS "=", 2) == 0;
     for (int p = 0; p < k->count; p++) {
       const size_t length = strlen(k->parameters[p].name);
       known |=
@@ -257,7 +258,7 @@ static void put_string(FILE *out, const char *text) {
 static void put_main(FILE *out, const InspectJob *j, const BareKernel *k, const char *grid, const char *block) {
   const InspectOptions *o = &j->options;
   const char *kernel = o->kernel ? o->kernel : k->name;
-  fprintf(out, "\n#line 1 \"main\"\n#include <cudasim_bare_launch.h>\nint main() {\n"
+  fprintf(out, "\n#line 1 \"main\"\nint main() {\n"
                "  const ferry_bare::parameter parameters[] = {");
   for (int i = 0; i < k->count; i++) {
     fprintf(out, "{\"%s\", ", k->parameters[i].name);
@@ -267,9 +268,10 @@ static void put_main(FILE *out, const InspectJob *j, const BareKernel *k, const 
   fprintf(out,
           "{nullptr, nullptr}};\n  using kernel_type = decltype(&%s);\n"
           "  static_assert(ferry_bare::parameters_of(kernel_type()) == %d, \"the kernel's parameters\");\n"
-          "  ferry_bare::launch l = {{%s}, {%s}, %s, parameters, %d, {}};\n"
-          "  for (int how = 0; how < ferry_bare::FILLS; how++) {\n",
-          kernel, k->count, grid, block, o->shared ? o->shared : "0", k->count);
+          "  ferry_bare::launch l = {{%s}, {%s}, %s, parameters, ",
+          kernel, k->count, grid, block, o->shared ? o->shared : "0");
+  put_string(out, given_of(o, OTHER_ARRAYS));
+  fprintf(out, ", %d, {}};\n  for (int how = 0; how < ferry_bare::FILLS; how++) {\n", k->count);
   for (int i = 0; i < k->count; i++)
     fprintf(out, "    ferry_bare::read_number<ferry_bare::parameter_type<%d, kernel_type>>(l, %d);\n", i, i);
   for (int i = 0; i < k->count; i++)

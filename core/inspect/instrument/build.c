@@ -100,6 +100,7 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
 }
 
 static void preprocessor_flags(Words *c, const InspectOptions *o) {
+  words_split(c, o->bare ? "-include cudasim_bare_launch.h" : ""); // before the file's macros
   for (int i = 0; i < o->flag_count; i++)
     words_add(c, o->flags[i]);
 }
@@ -118,7 +119,6 @@ static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool ap
   char cccl[PATH_MAX];
   words_split(&first, flags_of(u));
   words_split(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  preprocessor_flags(&first, &j->options);
   quoted_folder(&first, j, u);
   words_split(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
   if (nvcc_find_cccl(cccl, sizeof cccl))
@@ -126,6 +126,7 @@ static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool ap
   words_split(&first, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
   words_split(&first, NVCC_MACROS " -x c++ -E -o");
   words_add(&first, numbered("kernels", u, ".ii"));
+  preprocessor_flags(&first, &j->options);
   words_add(&first, u->source);
   words_add(&second, CONFIG_ROOT "/build/cu2cpp");
   words_split(&second, "--gcc --program");
@@ -138,7 +139,6 @@ static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool ap
 
 static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, bool apart) {
   words_split(c, apart ? "-DCUDASIM_KERNELS_APART" : "");
-  preprocessor_flags(c, &j->options);
   words_split(c, nvcc_file_looks_through_casts(u->source) ? "-fno-strict-aliasing" : "");
   words_add(c, "-I" CONFIG_ROOT "/build/sim/core");
   words_add(c, "-I" CONFIG_ROOT "/core/sim/include");
@@ -149,6 +149,7 @@ static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, b
   const bool precompiled = !apart && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
   words_split(c,
               precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
+  preprocessor_flags(c, &j->options);
   words_split(c, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
 }
 
@@ -314,7 +315,8 @@ bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
   words_add(&c, CONFIG_NVCC);
   words_split(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
   words_add(&c, "-I" CONFIG_ROOT "/core");
-  preprocessor_flags(&c, &j->options);
+  for (int i = 0; i < j->options.flag_count; i++)
+    words_add(&c, j->options.flags[i]);
   words_add(&c, j->build.source);
   return run_tool(c.items, j->build.folder, NULL, NULL, out) == 0;
 }

@@ -25,6 +25,7 @@ struct launch {
   dim3 grid, block;
   size_t shared;
   const parameter *parameters;
+  const char *other_arrays; // "[threads + 100]": of pointers of which nothing is said; NULL: nothing
   int count;
   long long values[MOST]; // of the parameters that are whole numbers
 };
@@ -148,9 +149,10 @@ template <class T> void fill_array(T *host, fill how, size_t n) {
 
 // "float[n] zeros": whatever stands before the bracket is for the reader.
 inline long long array_size(const launch &l, const parameter &p, fill &how) {
-  if (!p.given)
+  const char *given = p.given ? p.given : l.other_arrays;
+  if (!given)
     return threads_of(l);
-  const char *open = std::strchr(p.given, '[');
+  const char *open = std::strchr(given, '[');
   if (!open)
     fail(p, "it is a pointer: say how many elements it points to, as in float[1000]");
   expression size = {l, p, open + 1};

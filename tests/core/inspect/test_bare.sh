@@ -69,6 +69,9 @@ inspect kernels.cu 0 --kernel add --grid 2 --block 128 --arg n=250 --arg 'x=floa
 shows 'the same with room for it' 'no findings' 'values and sizes were not tried'
 inspect kernels.cu 0 --kernel add --grid 2 --block 128 --arg n=threads-1
 shows 'as many elements as threads, without --arg' 'no findings'
+echo '#define HALF(x) ((x) / 2)' >"$work/half.h"
+inspect kernels.cu 1 --kernel add --grid 2 --block 32 --arg n=threads --arg '*=[threads / 2]' -include "$work/half.h"
+shows 'half as many elements as threads for all pointers' 'at byte 128 of 128'
 inspect kernels.cu 1 --kernel 'reverse<float, 64>' --grid 1 --block 64
 shows 'a template instance' 'data race within a block' 'byte 128 of tile: thread 31 reads'
 inspect kernels.cu 0 --kernel 'reverse<double, 32>' --grid 1 --block 32
