@@ -186,8 +186,8 @@ static void five_versions(void) {
   arrays_free(&all);
 }
 
-// [who]
-__global__ void who(int n) {
+// [whoami]
+__global__ void whoami(int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
     printf("block %d, thread %d: element %d\n", (int)blockIdx.x, (int)threadIdx.x, i);
@@ -197,7 +197,7 @@ __global__ void who(int n) {
 static void printing(void) {
   heading("printf in a kernel");
   // [print]
-  who<<<3, 4>>>(12);
+  whoami<<<3, 4>>>(12);
   CHECK_LAUNCH();
   CHECK(cudaDeviceSynchronize()); // the kernel's output appears here at the latest
   // [end]

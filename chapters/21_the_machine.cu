@@ -20,8 +20,8 @@ typedef struct Position {
   int x, y, thread, warp, lane;
 } Position;
 
-// [place]
-__global__ void place(Position *out) {
+// [locate]
+__global__ void locate(Position *out) {
   int thread = threadIdx.y * blockDim.x + threadIdx.x; // consecutive numbers form a warp
   out[thread] = (Position){(int)threadIdx.x, (int)threadIdx.y, thread, thread / 32, thread % 32};
 }
@@ -119,7 +119,7 @@ static void warps_and_lanes(void) {
   heading("Warps and lanes");
   Position host[96], *d_positions;
   CHECK(cudaMalloc(&d_positions, sizeof host));
-  place<<<1, dim3(48, 2)>>>(d_positions);
+  locate<<<1, dim3(48, 2)>>>(d_positions);
   CHECK_LAUNCH();
   CHECK(cudaMemcpy(host, d_positions, sizeof host, cudaMemcpyDeviceToHost));
   const int show[] = {0, 31, 32, 47, 48, 53, 95};

@@ -30,7 +30,7 @@ __global__ void hillis_steele(int *out, const int *in) {
 
 // [blelloch]
 // The index in shared memory of element i of the tree. With padding, one unused word follows every 32 words.
-template <bool PADDED> static __device__ int place(int i) {
+template <bool PADDED> static __device__ int index(int i) {
   return PADDED ? i + i / WARP : i;
 }
 
@@ -39,28 +39,28 @@ template <bool PADDED> static __device__ int place(int i) {
 template <bool PADDED> __global__ void blelloch(int *out, const int *in) {
   __shared__ int tree[2 * THREADS + 2 * THREADS / WARP];
   int t = threadIdx.x, i = blockIdx.x * 2 * THREADS + t, x[2] = {in[i], in[i + THREADS]};
-  tree[place<PADDED>(t)] = x[0];
-  tree[place<PADDED>(t + THREADS)] = x[1];
+  tree[index<PADDED>(t)] = x[0];
+  tree[index<PADDED>(t + THREADS)] = x[1];
   __syncthreads();
   for (int step = 1; step < 2 * THREADS; step *= 2) {
     int right = 2 * step * (t + 1) - 1;
     if (right < 2 * THREADS)
-      tree[place<PADDED>(right)] += tree[place<PADDED>(right - step)];
+      tree[index<PADDED>(right)] += tree[index<PADDED>(right - step)];
     __syncthreads();
   }
   if (t == 0)
-    tree[place<PADDED>(2 * THREADS - 1)] = 0; // no barrier needed: thread 0 also reads it first
+    tree[index<PADDED>(2 * THREADS - 1)] = 0; // no barrier needed: thread 0 also reads it first
   for (int step = THREADS; step > 0; step /= 2) {
     int right = 2 * step * (t + 1) - 1;
     if (right < 2 * THREADS) {
-      int left = tree[place<PADDED>(right - step)];
-      tree[place<PADDED>(right - step)] = tree[place<PADDED>(right)];
-      tree[place<PADDED>(right)] += left;
+      int left = tree[index<PADDED>(right - step)];
+      tree[index<PADDED>(right - step)] = tree[index<PADDED>(right)];
+      tree[index<PADDED>(right)] += left;
     }
     __syncthreads();
   }
-  out[i] = tree[place<PADDED>(t)] + x[0];
-  out[i + THREADS] = tree[place<PADDED>(t + THREADS)] + x[1];
+  out[i] = tree[index<PADDED>(t)] + x[0];
+  out[i + THREADS] = tree[index<PADDED>(t + THREADS)] + x[1];
 }
 // [end]
 
@@ -120,7 +120,7 @@ __global__ void by_fours(int4 *out, const int4 *in) {
 
 // [blocks_apart]
 // Scan, then add. Launch 1: each block scans its chunk and stores the chunk total.
-__global__ void scan_pieces(int4 *out, int *sums, const int4 *in) {
+__global__ void scan_blocks(int4 *out, int *sums, const int4 *in) {
   int i = blockIdx.x * THREADS + threadIdx.x, total;
   out[i] = scan_fours(in[i], 0, &total);
   if (threadIdx.x == 0)
@@ -140,7 +140,7 @@ __global__ void scan_sums(int *sums, int n) {
     sums[n] = offset;
 }
 // Launch 3: each element adds the offset of its chunk.
-__global__ void add_before(int4 *out, const int *sums) {
+__global__ void add_prefix(int4 *out, const int *sums) {
   int i = blockIdx.x * THREADS + threadIdx.x, offset = sums[blockIdx.x];
   int4 x = out[i];
   out[i] = make_int4(x.x + offset, x.y + offset, x.z + offset, x.w + offset);
@@ -149,7 +149,7 @@ __global__ void add_before(int4 *out, const int *sums) {
 
 // [reduce_first]
 // Reduce, then scan. Launch 1 stores only the chunk totals, launch 2 is scan_sums again, and launch 3 scans with the offset.
-__global__ void sum_pieces(int *sums, const int4 *in) {
+__global__ void sum_blocks(int *sums, const int4 *in) {
   int4 x = in[blockIdx.x * THREADS + threadIdx.x];
   int total;
   block_scan(x.x + x.y + x.z + x.w, &total);
@@ -206,7 +206,7 @@ __global__ void one_pass(int4 *out, State *states, unsigned int *next, const int
 
 // [keep_atomic]
 // Keeps the elements above 0, in any order. Each one claims a slot of out from an atomic counter.
-__global__ void keep_by_tickets(int *out, int *count, const int *in) {
+__global__ void compact_atomics(int *out, int *count, const int *in) {
   int x = in[blockIdx.x * THREADS + threadIdx.x];
   if (x > 0)
     out[atomicAdd(count, 1)] = x;
@@ -409,13 +409,13 @@ static void over_blocks(int n) {
 #define ROW(NAME, LAUNCHES)                                                                                            \
   table_row(&table, NAME, LAUNCHES, truth(is_scanned(n, n)), time_text(ms), rate_text(2.0 * n * sizeof(int), ms))
   timed(ms) {
-    scan_pieces<<<chunks, THREADS>>>(to, sums, from);
+    scan_blocks<<<chunks, THREADS>>>(to, sums, from);
     scan_sums<<<1, THREADS>>>(sums, chunks);
-    add_before<<<chunks, THREADS>>>(to, sums);
+    add_prefix<<<chunks, THREADS>>>(to, sums);
   }
   ROW("scan, add", "3");
   timed(ms) {
-    sum_pieces<<<chunks, THREADS>>>(sums, from);
+    sum_blocks<<<chunks, THREADS>>>(sums, from);
     scan_sums<<<1, THREADS>>>(sums, chunks);
     scan_after<<<chunks, THREADS>>>(to, sums, from);
   }
@@ -450,7 +450,7 @@ static void compaction(int n) {
   CHECK(cudaMalloc(&count, sizeof *count));
   printf("%-11s %8s %-6s %-6s\n", "", "kept", "right", "in order");
   CHECK(cudaMemset(count, 0, sizeof *count));
-  keep_by_tickets<<<blocks, THREADS>>>(out, count, in);
+  compact_atomics<<<blocks, THREADS>>>(out, count, in);
   CHECK_LAUNCH();
   kept_row("by tickets", n, number(count));
   CHECK(cudaMemset(count, 0, sizeof *count));

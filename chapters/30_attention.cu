@@ -49,7 +49,7 @@ typedef struct Soft {
 } Soft;
 
 // Combines the states of two groups of numbers. The sum with the smaller maximum is rescaled to the larger maximum.
-static __device__ Soft joined(Soft a, Soft b) {
+static __device__ Soft merged(Soft a, Soft b) {
   float larger = fmaxf(a.max, b.max);
   if (larger == -INFINITY) // both groups are empty: avoid -inf - -inf
     return a;
@@ -59,13 +59,13 @@ static __device__ Soft joined(Soft a, Soft b) {
 static __device__ Soft block_soft(Soft s) {
   __shared__ Soft warp_softs[THREADS / WARP];
   for (int offset = WARP / 2; offset > 0; offset /= 2)
-    s = joined(s, Soft{__shfl_xor_sync(ALL_LANES, s.max, offset), __shfl_xor_sync(ALL_LANES, s.sum, offset)});
+    s = merged(s, Soft{__shfl_xor_sync(ALL_LANES, s.max, offset), __shfl_xor_sync(ALL_LANES, s.sum, offset)});
   if (threadIdx.x % WARP == 0)
     warp_softs[threadIdx.x / WARP] = s;
   __syncthreads();
   s = warp_softs[0];
   for (int warp = 1; warp < THREADS / WARP; warp++)
-    s = joined(s, warp_softs[warp]);
+    s = merged(s, warp_softs[warp]);
   return s;
 }
 
@@ -94,7 +94,7 @@ __global__ void softmax_rows(float *x, int n) {
   float *row = x + blockIdx.x * n;
   Soft soft = {-INFINITY, 0};
   for (int k = threadIdx.x; k < n; k += THREADS)
-    soft = joined(soft, Soft{row[k], 1});
+    soft = merged(soft, Soft{row[k], 1});
   soft = block_soft(soft);
   for (int k = threadIdx.x; k < n; k += THREADS)
     row[k] = expf(row[k] - soft.max) / soft.sum;
