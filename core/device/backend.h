@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { FY_BACKEND_ABI = 5, FY_MAX_DEVICES = 16 };
+enum { FY_BACKEND_ABI = 6, FY_MAX_DEVICES = 16 };
 
 enum { FY_COPY_HOST_TO_DEVICE = 1, FY_COPY_DEVICE_TO_HOST = 2, FY_COPY_DEVICE_TO_DEVICE = 3 };
 
@@ -71,6 +71,8 @@ typedef struct FyActivity {
 // matrices, m x k and k x n of elements of so many bytes, says so.
 typedef struct FyOpCost {
   double bytes_read, bytes_written, flops;
+  double blocks; // that a GPU's kernel has, where they are few; 0: as many as the bytes need
+  double before; // bytes that a kernel in these blocks reads first, before one that does the above; 0: there is none
   double m, n, k, batch; // m 0: no product
   int element_bytes;
   bool counted; // PyTorch's profiler counts the flops

@@ -350,7 +350,7 @@ static void model_op(const FyOpCost *cost) {
     cudasim_op_end();
     return;
   }
-  op = {cost->bytes_read, cost->bytes_written, cost->flops,        cost->m, cost->n,
+  op = {cost->bytes_read, cost->bytes_written, cost->flops,        cost->blocks, cost->before, cost->m, cost->n,
         cost->k,          cost->batch,         cost->element_bytes};
   cudasim_op_begin(&op);
 }

@@ -147,12 +147,19 @@ struct model_time model_kernel(const struct model_gpu *gpu, const struct model_c
 enum { STREAM_THREADS = 256, STREAM_BYTES = 16 }; // a thread's 16 bytes at a time
 
 struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read, double bytes_written, double flops) {
+  return model_streaming_in(gpu, 0, bytes_read, bytes_written, flops);
+}
+
+struct model_time model_streaming_in(const struct model_gpu *gpu, double blocks, double bytes_read,
+                                     double bytes_written, double flops) {
   const double bytes = bytes_read + bytes_written;
   const double requests = ceil(bytes / (32 * STREAM_BYTES)), sectors = ceil(bytes / 32);
   const double read = bytes > 0 ? bytes_read / bytes : 0;
   const double beyond = model_beyond_l2(gpu, bytes);
+  const double turns = fmax(1, ceil(fmax(bytes_read, bytes_written) / (STREAM_THREADS * STREAM_BYTES)));
+  const double launched = blocks > 0 ? fmin(blocks, turns) : turns;
   const struct model_counts counts = {
-      .blocks = fmax(1, ceil(fmax(bytes_read, bytes_written) / (STREAM_THREADS * STREAM_BYTES))),
+      .blocks = launched,
       .threads = STREAM_THREADS,
       .loads = read * requests,
       .load_sectors = read * sectors,
@@ -165,7 +172,7 @@ struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read
       .dram_writes = beyond * bytes_written,
       .fp32 = flops / 32,
       .integer = 2 * requests,
-      .ways = 1,
+      .ways = turns / launched,
   };
   return model_kernel(gpu, &counts);
 }

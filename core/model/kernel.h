@@ -32,6 +32,10 @@ int model_resident_blocks(const struct model_gpu *gpu, double threads, double sh
 // A kernel that reads and writes memory in order: so many bytes each way, and so many operations (flops count a multiply-add
 // twice). What the L2 cache can hold of it comes from there, as when it was used just before.
 struct model_time model_streaming(const struct model_gpu *gpu, double bytes_read, double bytes_written, double flops);
+// The same in so many blocks, each of which goes through its share in turns, as a sum of each row does with a block for each
+// row: few blocks wait for memory. 0, or more than the bytes need: as above.
+struct model_time model_streaming_in(const struct model_gpu *gpu, double blocks, double bytes_read,
+                                     double bytes_written, double flops);
 
 // What a product C[m,n] += A[m,k] B[k,n] is computed in; `batch` of them in one launch.
 enum model_product { MODEL_PRODUCT_FP32, MODEL_PRODUCT_FP64, MODEL_PRODUCT_HALF };

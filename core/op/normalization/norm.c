@@ -124,6 +124,23 @@ static bool batch_norm_in_bfloat16(const FyOpCall *call) {
   return call->in[FY_NORM_X]->array.dtype == FY_BFLOAT16;
 }
 
+// ---- cost --------------------------------------------------------------------------------------------------------------
+
+// The sums over each channel are a block's; what uses them is a second kernel, which reads the same again.
+static void channel_sums(const FyArray *x, int arrays, FyOpCost *cost) {
+  cost->blocks = (double)fy_norm_shape(x).channels;
+  cost->before = arrays * (double)x->numel * (double)fy_dtype_size(x->dtype);
+}
+
+static void batch_norm_cost(const FyLaunch *launch, FyOpCost *cost) {
+  if (((const FyBatchNormParams *)launch->params)->training)
+    channel_sums(launch->in[FY_NORM_X], 1, cost);
+}
+
+static void batch_norm_backward_cost(const FyLaunch *launch, FyOpCost *cost) {
+  channel_sums(launch->in[FY_NORM_GRAD_X], 2, cost);
+}
+
 // ---- records and the public function -----------------------------------------------------------------------------------
 
 const FyOp fy_op_batch_norm = {
@@ -135,6 +152,7 @@ const FyOp fy_op_batch_norm = {
     .cpu_bfloat16 = batch_norm_in_bfloat16,
     .save = batch_norm_save,
     .backward = batch_norm_backward,
+    .cost = batch_norm_cost,
     .params_size = sizeof(FyBatchNormParams),
     .id = FY_OP_ID_batch_norm,
 };
@@ -196,6 +214,7 @@ const FyOp fy_op_batch_norm_backward = {
     .infer = batch_norm_backward_infer,
     .cpu = fy_cpu_batch_norm_backward,
     .cpu_bfloat16 = backward_in_bfloat16,
+    .cost = batch_norm_backward_cost,
     .params_size = sizeof(FyBatchNormParams),
     .id = FY_OP_ID_batch_norm_backward,
 };

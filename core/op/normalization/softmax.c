@@ -103,6 +103,13 @@ static void log_softmax_backward(FyNode *node, FyTensor *const *grad_out, FyTens
                       FY_INPUTS(grad_out[0], fy_saved(node, 0)));
 }
 
+// A block for each long row.
+static void row_cost(const FyLaunch *launch, FyOpCost *cost) {
+  const FySoftmaxShape s = fy_softmax_shape(launch->in[0], ((const FySoftmaxParams *)launch->params)->dim);
+  if (s.inner == 1 && s.n > FY_SHORT_ROW)
+    cost->blocks = (double)s.outer;
+}
+
 const FyOp fy_op_softmax = {
     .name = "softmax",
     .grad_name = "SoftmaxBackward0",
@@ -112,6 +119,7 @@ const FyOp fy_op_softmax = {
     .cpu = fy_cpu_softmax,
     .save = save,
     .backward = softmax_backward,
+    .cost = row_cost,
     .params_size = sizeof(FySoftmaxParams),
     .id = FY_OP_ID_softmax,
 };
@@ -125,6 +133,7 @@ const FyOp fy_op_log_softmax = {
     .cpu = fy_cpu_log_softmax,
     .save = save,
     .backward = log_softmax_backward,
+    .cost = row_cost,
     .params_size = sizeof(FySoftmaxParams),
     .id = FY_OP_ID_log_softmax,
 };
@@ -136,6 +145,7 @@ const FyOp fy_op_softmax_backward = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = infer_backward,
     .cpu = fy_cpu_softmax,
+    .cost = row_cost,
     .params_size = sizeof(FySoftmaxParams),
     .id = FY_OP_ID_softmax_backward,
 };
@@ -145,6 +155,7 @@ const FyOp fy_op_log_softmax_backward = {
     .flags = FY_OP_CPU_HALF_AS_FLOAT | FY_OP_NO_GRAD,
     .infer = infer_backward,
     .cpu = fy_cpu_log_softmax,
+    .cost = row_cost,
     .params_size = sizeof(FySoftmaxParams),
     .id = FY_OP_ID_log_softmax_backward,
 };

@@ -14,6 +14,8 @@ typedef struct FySoftmaxShape {
   int64_t outer, n, inner;
 } FySoftmaxShape;
 
+enum { FY_SHORT_ROW = 1024 }; // of a long one, CUDA's kernels take a block for each
+
 static inline FySoftmaxShape fy_softmax_shape(const FyArray *a, int dim) {
   FySoftmaxShape s = {1, 1, 1};
   for (int d = 0; d < a->ndim; d++) {

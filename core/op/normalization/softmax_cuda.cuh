@@ -108,8 +108,6 @@ template <class F> __global__ void fy_softmax_columns(F f, int64_t outer, int64_
   }
 }
 
-enum { FY_SHORT_ROW = 1024 };
-
 template <class F> static int fy_run_rows(FyLaunch *l, F f, FySoftmaxShape s) {
   if (!s.outer || !s.inner)
     return FY_LAUNCH_OK;

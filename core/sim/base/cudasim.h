@@ -70,6 +70,8 @@ double cudasim_model_seconds(void);
 // its time, and further ones have none.
 struct cudasim_op {
   double bytes_read, bytes_written, flops;
+  double blocks; // of the kernel, where they are few; 0: as many as the bytes need
+  double before; // bytes that a kernel in these blocks reads first, before one that does all of the above; 0: none does
   double m, n, k, batch; // m 0: no product
   int element_bytes;     // 8, 4 or 2: what a product is of
 };

@@ -76,8 +76,13 @@ void cudasim_op_end(void) {
 
 static struct model_time op_time(const struct cudasim_op *op) {
   const struct model_gpu *gpu = sim.config.gpu;
-  if (op->m == 0)
-    return model_streaming(gpu, op->bytes_read, op->bytes_written, op->flops);
+  if (op->m == 0) {
+    const double blocks = op->before > 0 ? 0 : op->blocks;
+    struct model_time time = model_streaming_in(gpu, blocks, op->bytes_read, op->bytes_written, op->flops);
+    if (op->before > 0)
+      time.seconds += model_streaming_in(gpu, op->blocks, op->before, 0, 0).seconds + gpu->gap.value * 1e-6;
+    return time;
+  }
   const enum model_product type = op->element_bytes == 8   ? MODEL_PRODUCT_FP64
                                   : op->element_bytes == 2 ? MODEL_PRODUCT_HALF
                                                            : MODEL_PRODUCT_FP32;

@@ -57,6 +57,25 @@ static void ops_take_what_their_bytes_and_operations_do(void **state) {
   }
 }
 
+// Sums over channels and long rows have a block for each.
+static void normalizations_with_few_blocks_wait(void **state) {
+  (void)state;
+  fy_scope {
+    const double n = 8 * 4 * 256.0 * 256, bytes = 4 * n;
+    FyTensor *x = fy_randn(fy_shape(8, 4, 256, 256), .device = cuda);
+    const double sums = model_streaming_in(gpu, 4, bytes, 0, 0).seconds + gpu->gap.value * 1e-6;
+    expect_seconds(SECONDS_OF(fy_batch_norm(x, NULL, NULL, NULL, NULL, true, 0.1, 1e-5)),
+                   sums + model_streaming(gpu, bytes, bytes + 2 * 16, n).seconds);
+    assert_true(sums > 10 * model_streaming(gpu, bytes, 0, 0).seconds);
+    FyTensor *mean = fy_zeros(fy_shape(4), .device = cuda), *var = fy_ones(fy_shape(4), .device = cuda);
+    expect_seconds(SECONDS_OF(fy_batch_norm(x, mean, var, NULL, NULL, false, 0.1, 1e-5)),
+                   model_streaming(gpu, bytes + 2 * 16, bytes + 2 * 16, n).seconds);
+    FyTensor *rows = fy_view(x, fy_shape(16, -1)), *short_rows = fy_view(x, fy_shape(-1, 64));
+    expect_seconds(SECONDS_OF(fy_softmax(rows, 1)), model_streaming_in(gpu, 16, bytes, bytes, n).seconds);
+    expect_seconds(SECONDS_OF(fy_softmax(short_rows, 1)), model_streaming(gpu, bytes, bytes, n).seconds);
+  }
+}
+
 static void products_and_convolutions_are_tiled(void **state) {
   (void)state;
   fy_scope {
@@ -128,6 +147,7 @@ int main(int argc, char **argv) {
   gpu = model_gpu_named("a100");
   const struct CMUnitTest played[] = {
       cmocka_unit_test(ops_take_what_their_bytes_and_operations_do),
+      cmocka_unit_test(normalizations_with_few_blocks_wait),
       cmocka_unit_test(products_and_convolutions_are_tiled),
       cmocka_unit_test(the_host_clock_is_the_modeled_one),
       cmocka_unit_test(modeled_times_are_labeled),

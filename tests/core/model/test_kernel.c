@@ -117,6 +117,22 @@ static void shared_memory_gives_its_bytes_a_cycle(void **state) {
   }
 }
 
+// A block has 4 KB under way for each latency of the memory: 64 of them leave an A100's bandwidth unused, 1024 do not.
+static void few_blocks_wait_for_memory(void **state) {
+  (void)state;
+  const struct model_gpu *a100 = model_gpu_named("a100");
+  const double bytes = 256 << 20, all = model_streaming(a100, bytes, 0, 0).seconds;
+  const struct model_time few = model_streaming_in(a100, 64, bytes, 0, 0);
+  const double latency = a100->architecture->dram_latency.value / (a100->clock.value * 1e6);
+  assert_int_equal(few.limit, MODEL_LATENCY);
+  near(few.term[MODEL_LATENCY], bytes / (64 * 4096) * latency, 0.05);
+  near(model_streaming_in(a100, 1024, bytes, 0, 0).seconds, all, 0.02);
+  near(model_streaming_in(a100, 1e9, bytes, 0, 0).seconds, all, 1e-9);
+  near(model_streaming_in(a100, 0, bytes, 0, 0).seconds, all, 1e-9);
+  near(model_streaming_in(model_gpu_named("t4"), 64, bytes, 0, 0).seconds,
+       model_streaming(model_gpu_named("t4"), bytes, 0, 0).seconds, 0.02); // less bandwidth
+}
+
 // ---- more work ---------------------------------------------------------------------------------------------------------------
 
 static const struct model_counts ordinary = {.blocks = 50000,
@@ -209,6 +225,7 @@ int main(void) {
       cmocka_unit_test(rings_take_the_link_between_gpus),
       cmocka_unit_test(integers_run_beside_float32_on_lanes_of_their_own),
       cmocka_unit_test(shared_memory_gives_its_bytes_a_cycle),
+      cmocka_unit_test(few_blocks_wait_for_memory),
       cmocka_unit_test(more_of_anything_is_slower),
       cmocka_unit_test(stores_of_parts_of_sectors_cost_more),
       cmocka_unit_test(fewer_resident_blocks_wait_longer),

@@ -237,7 +237,7 @@ static void products_take_what_the_model_says(void **state) {
   expect_seconds(between(a, recorded(stream)), launch + model_product(gpu, N, N, N, 1, MODEL_PRODUCT_FP32).seconds);
 
   // An op's first kernel has all of its time.
-  const struct cudasim_op op = {4e6, 4e6, 1e6, 0, 0, 0, 0, 4};
+  const struct cudasim_op op = {4e6, 4e6, 1e6, 0, 0, 0, 0, 0, 0, 4};
   cudasim_op_begin(&op);
   a = recorded(stream);
   for (int i = 0; i < 3; i++)
