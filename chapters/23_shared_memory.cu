@@ -1,4 +1,4 @@
-// Lesson 23, docs/23_shared_memory.md: shared memory, barriers, bank conflicts, and a transpose in five versions.
+// Lesson 23, docs/23_shared_memory.md: shared memory, barriers, bank conflicts, a transpose in five versions, and a stencil.
 //
 // prints: ^shared memory, as the kernel says  +True$
 // prints: ^shared memory, as the launch says  +True$
@@ -7,11 +7,13 @@
 // prints: ^ +33 +1$
 // prints: ^naive +True
 // prints: ^swizzled +True
+// prints: ^stencil_direct +True$
+// prints: ^stencil +True$
 // prints: ^a block may have 49152 bytes
 // prints: ^64 KB, asked for: +no error, True$
 #include "kernels.h"
 
-enum { TILE = 32, ROWS = 8, THREADS = 256, BANKS = 32 };
+enum { TILE = 32, ROWS = 8, THREADS = 256, BANKS = 32, RADIUS = 4 };
 
 // [reverse]
 // Reverses each chunk of 256 elements: each thread writes an element that another thread of its block has read.
@@ -110,6 +112,35 @@ __global__ void swizzled(float *out, const float *in, int n) {
 }
 // [end]
 
+// Each thread loads all of its 2 * RADIUS + 1 elements from global memory.
+__global__ void stencil_direct(float *out, const float *in, int n) {
+  int i = blockIdx.x * THREADS + threadIdx.x;
+  float sum = 0;
+  for (int k = i - RADIUS; k <= i + RADIUS; k++)
+    sum += k >= 0 && k < n ? in[k] : 0;
+  if (i < n)
+    out[i] = sum;
+}
+
+// [stencil]
+// out[i] is the sum of in[i - RADIUS] to in[i + RADIUS]. Elements outside of the array count as 0.
+__global__ void stencil(float *out, const float *in, int n) {
+  __shared__ float chunk[THREADS + 2 * RADIUS];
+  int first = blockIdx.x * THREADS - RADIUS; // the index in `in` of chunk[0]
+  for (int k = threadIdx.x; k < THREADS + 2 * RADIUS; k += THREADS) {
+    int i = first + k;
+    chunk[k] = i >= 0 && i < n ? in[i] : 0;
+  }
+  __syncthreads();
+  int i = blockIdx.x * THREADS + threadIdx.x;
+  float sum = 0;
+  for (int k = 0; k <= 2 * RADIUS; k++)
+    sum += chunk[threadIdx.x + k];
+  if (i < n)
+    out[i] = sum;
+}
+// [end]
+
 // ---- arrays on both sides ------------------------------------------------------------------------------------------------
 
 static float *in, *out, *in_host, *out_host;
@@ -157,6 +188,18 @@ static bool is_transposed(int n, bool transposed) {
     for (int c = 0; c < n; c++)
       if (got[r * n + c] != in_host[transposed ? c * n + r : r * n + c])
         return false;
+  return true;
+}
+
+static bool is_stencil(int n) {
+  const float *got = fetched(n);
+  for (int i = 0; i < n; i++) {
+    float sum = 0;
+    for (int k = i - RADIUS; k <= i + RADIUS; k++)
+      sum += k >= 0 && k < n ? in_host[k] : 0;
+    if (got[i] != sum)
+      return false;
+  }
   return true;
 }
 
@@ -239,6 +282,18 @@ static void transposes(int n) {
   arrays_end();
 }
 
+static void stencils(int n) {
+  heading("Stencils");
+  arrays_begin(n);
+  stencil_direct<<<(n + THREADS - 1) / THREADS, THREADS>>>(out, in, n);
+  CHECK_LAUNCH();
+  printf("stencil_direct  %s\n", truth(is_stencil(n)));
+  stencil<<<(n + THREADS - 1) / THREADS, THREADS>>>(out, in, n);
+  CHECK_LAUNCH();
+  printf("stencil         %s\n", truth(is_stencil(n)));
+  arrays_end();
+}
+
 static void more_of_it(void) {
   heading("More than 48 KB");
   enum { SIZE = 16384, COUNT = 4 * SIZE }; // 64 KB per block
@@ -259,10 +314,12 @@ static void more_of_it(void) {
 }
 
 int main(int argc, char **argv) {
-  Chapter chapter = chapter_begin(argc, argv, "Shared memory", "Tiles, banks, and a transpose in five versions.");
+  Chapter chapter =
+      chapter_begin(argc, argv, "Shared memory", "Tiles, banks, a transpose in five versions, and a stencil.");
   a_blocks_own_memory();
   banks();
   transposes(chapter.quick ? 128 : 2048);
+  stencils(chapter.quick ? 9999 : 999999);
   more_of_it();
   return 0;
 }

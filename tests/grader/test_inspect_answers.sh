@@ -91,6 +91,12 @@ done <<'END'
 23_2_any_channels_to_planes no_barrier race-block
 23_2_any_channels_to_planes return divergent
 23_2_any_channels_to_planes room bounds-dynamic
+23_4_stencil halo_of_one uninitialized-shared
+23_4_stencil no_barrier race-block
+23_4_stencil no_guard bounds-global
+23_4_stencil no_second_barrier race-block
+23_4_stencil return divergent
+23_4_stencil unlimited bounds-global
 25_1_row_argmax beyond bounds-global
 25_1_row_argmax first_unguarded bounds-global
 25_2_spmv lost race-block
