@@ -32,7 +32,7 @@ if [ -x "$ferry" ]; then
     BROWSER='echo opened' says "ferry book $asked" 0 "$page" "$ferry" book "$asked"
   done <<'END'
 3 /03_tensor_moves.html
-17 /exercise/05_2_training_step.html
+42 /exercise/11_2_evaluate.html
 5.2 /exercise/05_2_training_step.html
 fy_to /api/op_ops.html#fy_to
 model /model.html

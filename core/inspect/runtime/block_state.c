@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inspect/runtime/block_faults.h"
 #include "inspect/runtime/async.h"
 #include "inspect/shadow/vector_clock.h"
 #include "inspect/simt/counts.h"
@@ -288,38 +289,6 @@ static void pause_block(bool begins) {
   }
 }
 
-static void divergent(int thread, const char *file, int line, int other, const char *other_file, int other_line,
-                      bool of_warp) {
-  struct block_state *bs = inspect_current;
-  const enum finding_kind kind = of_warp ? FIND_LANES : FIND_DIVERGENT;
-  struct location location = {.file = file, .line = line, .other_line = other_line};
-  unsigned block = block_of(bs->launch, bs->instance);
-  if (other_file)
-    finding_add(kind, bs->launch->kernel, location, "thread %d waits here, thread %d %s, in block %u", thread, other,
-                of_warp ? "elsewhere" : "at another barrier", block);
-  else
-    finding_add(kind, bs->launch->kernel, location, "thread %d waits here, thread %d has returned, in block %u", thread,
-                other, block);
-}
-
-static void divergent_grid(const char *file, int line, unsigned int returned) {
-  struct block_state *bs = inspect_current;
-  finding_add(FIND_DIVERGENT_GRID, bs->launch->kernel, (struct location){.file = file, .line = line},
-              "block %u waits here, block %u has returned", block_of(bs->launch, bs->instance), returned);
-}
-
-static void livelocked(void) {
-  struct block_state *bs = inspect_current;
-  finding_add(FIND_LIVELOCK, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
-              "thread %d of block %u", bs->thread, block_of(bs->launch, bs->instance));
-}
-
-static void faulted(const void *address) {
-  struct block_state *bs = inspect_current;
-  finding_add(FIND_ILLEGAL, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
-              "address %p: thread %d of block %u", address, bs->thread, block_of(bs->launch, bs->instance));
-}
-
 // ---- memory --------------------------------------------------------------------------------------------------------------------
 
 static void allocated(void *address, size_t bytes, const void *caller) {
@@ -478,12 +447,12 @@ static const struct sim_plugin inspector = {.launch_begin = launch_begin,
                                             .async_wait = async_wait,
                                             .grid_barrier = grid_barrier,
                                             .pause = pause_block,
-                                            .divergent = divergent,
-                                            .divergent_grid = divergent_grid,
+                                            .divergent = block_divergent,
+                                            .divergent_grid = block_divergent_grid,
                                             .exits = exits,
                                             .dies = dies,
-                                            .livelocked = livelocked,
-                                            .faulted = faulted,
+                                            .livelocked = block_livelocked,
+                                            .faulted = block_faulted,
                                             .allocated = allocated,
                                             .host_allocated = host_allocated,
                                             .freed = freed,

@@ -58,8 +58,9 @@ static const Mistake FIRST_COUNTS = {
 static const Mistake OUTSIDE = {
     "out-of-bounds access",
     "The last block may have more threads than pairs. Compare i with n before you read keys[i], count it or write it. "
-    "If a write is out of bounds, compare the indices with the number of pairs before each one.",
-    LESSON "#scan-over-several-blocks"};
+    "If another index is out of bounds: the digit is at most 15 because of & 15, and an index in out is the number of "
+    "pairs before the pair.",
+    LESSON "#radix-sort"};
 static const Mistake PADDING = {"threads past the end counted",
                                 "Pairs with digits above 0 are too far to the right. Threads past the end counted a "
                                 "digit 0. Count only if i < n.",
@@ -357,8 +358,8 @@ static void suspect_values(Case *c, Pairs out, Pairs want, int shift) {
   for (int64_t chunk = 32; chunk <= 2048 && chunk < n; chunk *= 2)
     suspect_that(c, same(out.keys, sorted(c, shift, 15, NULL, chunk).keys), &BLOCK_BY_BLOCK);
   suspect_that(c, overwritten(out, want, shift), &SAME_INDEX);
-  suspect_that(c, too_far(c, out, want), &INCLUSIVE);
   suspect_that(c, padded(out, want, shift), &PADDING);
+  suspect_that(c, too_far(c, out, want), &INCLUSIVE);
   suspect_that(c, n > 4096 && first_counts(out, want), &FIRST_COUNTS);
   suspect_that(c, only_unwritten(out, want), &NOT_WRITTEN);
 }
@@ -369,9 +370,11 @@ static void suspect_mistakes(Case *c, Pairs want, int shift) {
   suspect_error(c, "invalid configuration", &EMPTY_GRID);
   suspect_that(c, counts(c)->launches == 0, &NO_KERNEL);
   suspect_finding(c, "divergent", &DIVERGENT);
-  const bool astray = has_finding(c, "bounds");
-  suspect_that(c, has_shared_race(c) && !astray, &NO_BARRIER);
-  suspect_that(c, has_finding(c, "uninitialized") && !astray, &NOT_ZEROED);
+  // Wrong counts lead to wrong indices in global memory, but not the other way around.
+  const bool shared_astray = has_finding(c, "bounds-array") || has_finding(c, "bounds-dynamic");
+  suspect_that(c, has_shared_race(c) && !shared_astray, &NO_BARRIER);
+  suspect_that(c, has_finding(c, "uninitialized-shared") && !shared_astray, &NOT_ZEROED);
+  suspect_that(c, has_finding(c, "uninitialized-global") && !has_finding(c, "bounds"), &NOT_ZEROED);
   if (wrong && !*got_error(c))
     suspect_values(c, out, want, shift);
   suspect_finding(c, "bounds", &OUTSIDE);
