@@ -106,8 +106,9 @@ static void give_matrix(Case *c, int64_t rows, int64_t columns, Length *length, 
 static void ask(Case *c, int64_t rows, int64_t columns, Length *length) {
   give_matrix(c, rows, columns, length, false);
   give_array(c, "y", draw_steps(c, shape(rows), 1, 4, 0.5), (Give){.device = "cuda:0"});
-  give_number(c, "alpha", 0.5 * (double)draw_odd(c, 3, 7));
-  give_number(c, "beta", 0.5 * (double)draw_odd(c, 3, 7));
+  const double sign = rows > 1 ? -1 : 1;
+  give_number(c, "alpha", (draw_int(c, 0, 1) ? sign : 1) * 0.5 * (double)draw_odd(c, 3, 7));
+  give_number(c, "beta", sign * 0.5 * (double)draw_odd(c, 3, 7));
 }
 
 // Less than one element per row on average, but some rows are longer than a warp.
