@@ -28,7 +28,7 @@ typedef struct FySize {
 #define fy_shape(...) ((FySize){.ndim = FY_COUNT_OF(__VA_ARGS__), .dim = {__VA_ARGS__}})
 #define FY_SCALAR ((FySize){.ndim = 0})
 
-// Macros with options use the following definitions to make the compiler reject a number in place of a size or a named
+// Macros with options use the following definitions to make the compiler reject a number instead of a size or a named
 // option. Without them, C would accept `fy_zeros(3, 3)` as the first members of a size, and `fy_arange(1, 10)` as an
 // end of 1. A call of fy_sizes_are_written_fy_shape is a compile-time error. A number does not convert to
 // FyNamedOptions, a pointer to an undefined struct.

@@ -141,10 +141,13 @@ static const Exercise *exercise_of(const char *file) {
   return NULL;
 }
 
+static bool tells_launch(const InspectOptions *o) {
+  return o->grid || o->block || o->shared || o->argument_count;
+}
+
 // Without a main, or told how to launch it.
 static bool is_bare_kernel(const InspectOptions *o, const char *text) {
-  const bool told = o->grid || o->block || o->shared || o->argument_count;
-  return text && (told || (!has_main(text) && (strstr(text, "--blockDim=") || !includes_own_header(text))));
+  return text && (tells_launch(o) || (!has_main(text) && (strstr(text, "--blockDim=") || !includes_own_header(text))));
 }
 
 static int not_a_program(const InspectOptions *o) {
@@ -167,16 +170,15 @@ static void print_skipped_tests(const Exercise *e) {
 static int choose_subject(InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
   const Exercise *e = o->file ? exercise_of(o->file) : NULL;
   o->bare = !e && is_bare_kernel(o, text);
-  if (e && (o->grid || o->block || o->shared || o->argument_count))
+  if (e && tells_launch(o))
     return usage_error("inspect", "%s is an answer to %s, whose tests launch it: no --grid, --block, --shared or --arg",
                        o->file, e->id);
   if (o->bare && !o->grid && !o->block && !strstr(text, "--blockDim="))
     return not_a_program(o);
   if (o->bare)
     return -1;
-  const bool program = !text || has_main(text) || (!e && includes_own_header(text)),
-             unconfined = sandbox && strcmp(sandbox, "none") == 0;
-  if (program && e && text && !unconfined)
+  const bool program = !e || has_main(text), unconfined = sandbox && strcmp(sandbox, "none") == 0;
+  if (program && e && !unconfined)
     return usage_error("inspect",
                        "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
                        "run it as your own program, without the sandbox.",

@@ -71,7 +71,7 @@ def scor(root):
 
 
 def annotations():
-    """A header, included behind the system's, in which annotations are empty macros."""
+    """A header, included after the system's, in which annotations are empty macros."""
     header = ROOT / "build/races_annotations.h"
     header.write_text("#include <cassert>\n#include <cooperative_groups.h>\n#include <curand_kernel.h>\n" + "".join(f"#undef __{w}\n#define __{w}(...)\n" for w in ANNOTATIONS))
     return ["-include", header, "--arg", "*=[threads + 4096]"]
@@ -88,20 +88,21 @@ def gpuverify_label(name, lines):
 
 
 def gpuverify(root):
-    suite = root / "testsuite/CUDA"
+    suite, shared = root / "testsuite/CUDA", annotations()
     for file in sorted(suite.glob("**/*.cu")):
         name, text = str(file.relative_to(suite)), file.read_text(errors="replace")
-        arguments = [file, *annotations()]
+        arguments = [file, *shared]
         for parameter, value in re.findall(r"__requires\(\s*(\w+)\s*==\s*(\d+)\s*\)", text):
             arguments += ["--arg", f"{parameter}={value}"]
         yield Program("GPUVerify", name, gpuverify_label(name, text.split("\n")), arguments)
 
 
 def faial(root):
+    shared = annotations()
     for file in sorted((root / "examples/drf").glob("*.cu")):
         label = "racy" if file.stem.startswith("racy-") else "clean" if file.stem.startswith("drf-") else "other"
         text = file.read_text(errors="replace")
-        arguments = [file, *annotations(), "--grid", "4", "--block", "64", "--shared", "4096"]
+        arguments = [file, *shared, "--grid", "4", "--block", "64", "--shared", "4096"]
         template = re.search(r"template\s*<\s*(typename|class)[^>]*>\s*__global__[^(]*?(\w+)\s*\(", text)
         if template:
             arguments += ["--kernel", f"{template.group(2)}<float>"]

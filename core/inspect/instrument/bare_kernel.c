@@ -218,22 +218,24 @@ static bool shapes_of(const InspectOptions *o, const char *text, char grid[64], 
   return true;
 }
 
-static const char *given_of(const InspectOptions *o, const char *parameter) {
+// What an --arg says of this parameter; NULL: it is for another one.
+static const char *value_of(const char *argument, const char *parameter) {
   const size_t length = strlen(parameter);
-  for (int i = 0; i < o->argument_count; i++)
-    if (strncmp(o->kernel_arguments[i], parameter, length) == 0 && o->kernel_arguments[i][length] == '=')
-      return o->kernel_arguments[i] + length + 1;
-  return NULL;
+  return strncmp(argument, parameter, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
+}
+
+static const char *given_of(const InspectOptions *o, const char *parameter) {
+  const char *value = NULL;
+  for (int i = 0; i < o->argument_count && !value; i++)
+    value = value_of(o->kernel_arguments[i], parameter);
+  return value;
 }
 
 static bool arguments_are_known(const InspectOptions *o, const BareKernel *k) {
   for (int i = 0; i < o->argument_count; i++) {
-    bool known = strncmp(o->kernel_arguments[i], OTHER_ARRAYS "=", 2) == 0;
-    for (int p = 0; p < k->count; p++) {
-      const size_t length = strlen(k->parameters[p].name);
-      known |=
-          strncmp(o->kernel_arguments[i], k->parameters[p].name, length) == 0 && o->kernel_arguments[i][length] == '=';
-    }
+    bool known = value_of(o->kernel_arguments[i], OTHER_ARRAYS);
+    for (int p = 0; p < k->count; p++)
+      known |= value_of(o->kernel_arguments[i], k->parameters[p].name) != NULL;
     if (!known)
       return usage_error("inspect", "--arg %s: %s has no such parameter; it is NAME=VALUE", o->kernel_arguments[i],
                          k->name),

@@ -99,10 +99,14 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
   return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
 }
 
-static void preprocessor_flags(Words *c, const InspectOptions *o) {
-  words_split(c, o->bare ? "-include cudasim_bare_launch.h" : ""); // before the file's macros
+static void given_flags(Words *c, const InspectOptions *o) {
   for (int i = 0; i < o->flag_count; i++)
     words_add(c, o->flags[i]);
+}
+
+static void preprocessor_flags(Words *c, const InspectOptions *o) {
+  words_split(c, o->bare ? "-include cudasim_bare_launch.h" : ""); // before the file's macros
+  given_flags(c, o);
 }
 
 // What the file includes in quotation marks lies beside it.
@@ -315,8 +319,7 @@ bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
   words_add(&c, CONFIG_NVCC);
   words_split(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
   words_add(&c, "-I" CONFIG_ROOT "/core");
-  for (int i = 0; i < j->options.flag_count; i++)
-    words_add(&c, j->options.flags[i]);
+  given_flags(&c, &j->options);
   words_add(&c, j->build.source);
   return run_tool(c.items, j->build.folder, NULL, NULL, out) == 0;
 }

@@ -1,5 +1,5 @@
 // finding: bounds-global 12
-// A missing bounds check reads beyond the row offsets, far enough to come to the counters behind them. That is the one mistake:
+// A missing bounds check reads beyond the row offsets, far enough to reach the counters after them. That is the one mistake:
 // what the counters hold is another array's business.
 #include <cstdio>
 #include <cuda_runtime.h>
