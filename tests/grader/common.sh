@@ -46,13 +46,26 @@ END
   chmod 755 "$ferry"
 fi
 
-# The cgroups of graders that have ended which the next graders do not remove. What was killed may still be on its way out when the first
-# of them looks, which then leaves its cgroup to the second; and a grader at work beside this test may end between the two looks here.
+# Every cgroup of an answer where a grader started here makes them: in the cgroup it is in itself, or above it.
+answer_cgroups() {
+  local names path top at
+  while IFS=: read -r _ names path; do
+    for top in "/sys/fs/cgroup/$names" /sys/fs/cgroup /sys/fs/cgroup/unified; do
+      at=$path
+      while find "$top$at" -maxdepth 1 -name 'ferry-answer-*' 2>/dev/null; [ -n "$at" ]; do
+        at=${at%/*}
+      done
+    done
+  done </proc/self/cgroup
+}
+
+# Those of graders that have ended which the next graders do not remove. A process that was killed may still be exiting when the first of
+# them looks, which then leaves its cgroup to the second; and a grader beside this test may end between the two looks here.
 cgroups_left() {
   local left group pid
   for _ in 1 2 3 4 5 6 7 8 9 10; do
     "$ferry" doctor >/dev/null
-    left=$(find /sys/fs/cgroup -name 'ferry-answer-*' 2>/dev/null | while IFS= read -r group; do
+    left=$(answer_cgroups | while IFS= read -r group; do
       pid=${group##*ferry-answer-}
       [ -d "/proc/${pid%%-*}" ] || [ ! -d "$group" ] || echo "$group"
     done)
