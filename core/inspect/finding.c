@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "inspect/finding.h"
+#include "inspect/step/step.h"
 
 static struct finding **findings;
 static size_t finding_count, finding_room;
@@ -69,6 +70,8 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
   struct finding *f = find(kind, kernel, &location);
   if (f) {
     f->count++;
+    if (step_is_on())
+      step_found(f);
     return f;
   }
   if (finding_count == finding_room) {
@@ -91,6 +94,8 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
                         location.other_line,
                         1,
                         inspect_copy(text, sizeof text)};
+  if (step_is_on())
+    step_found(f);
   return f;
 }
 

@@ -267,6 +267,24 @@ char *program_function(const void *function) {
   return text;
 }
 
+char *program_variable(uint64_t address, uint64_t *first, uint64_t *bytes) {
+  const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)file;
+  const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
+  for (int n = 0; n < head->e_shnum; n++) {
+    if (sections[n].sh_type != SHT_SYMTAB)
+      continue;
+    const ElfW(Sym) *symbols = (const ElfW(Sym) *)(const void *)(file + sections[n].sh_offset);
+    for (size_t i = 0; i < sections[n].sh_size / sizeof *symbols; i++)
+      if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT &&
+          address - program_loaded_at - symbols[i].st_value < symbols[i].st_size) {
+        *first = program_loaded_at + symbols[i].st_value;
+        *bytes = symbols[i].st_size;
+        return short_name(file + sections[sections[n].sh_link].sh_offset + symbols[i].st_name);
+      }
+  }
+  return NULL;
+}
+
 int program_array_at(size_t offset) {
   static _Thread_local int last = -1;
   if (last >= 0 && offset - arrays[last].offset < arrays[last].bytes)

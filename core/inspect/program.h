@@ -30,7 +30,9 @@ bool program_has_managed(void);
 bool program_is_constant(uint64_t address, size_t *offset); // __constant__; the offset is from the first constant
 size_t program_constant_bytes(void);                        // from the first constant to the end of the last
 char *program_function(const void *function); // "fill<float>(float*, int)" (malloc); NULL: it has no symbol
-int program_array_at(size_t offset);          // -1: no array
+// The variable at this address, of the program's data: its name (malloc) and where it is; NULL: unknown.
+char *program_variable(uint64_t address, uint64_t *first, uint64_t *bytes);
+int program_array_at(size_t offset); // -1: no array
 const struct array *program_array(int number);
 int program_arrays(void);
 

@@ -55,8 +55,10 @@ typedef struct Attempt {
 // Not inlined: a kernel that is only declared here, or that calls a recursive function.
 static const Attempt attempts[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
-static const char *flags_of(const Unit *u) {
-  return u->number == UNINSTRUMENTED ? "g++ " UNINSTRUMENTED_FLAGS : "g++ " INSPECT_FLAGS;
+static const char *flags_of(const InspectBuild *b, const Unit *u) {
+  return u->number == UNINSTRUMENTED ? "g++ " UNINSTRUMENTED_FLAGS
+         : b->table[0]               ? "g++ " STEP_FLAGS
+                                     : "g++ " INSPECT_FLAGS;
 }
 
 // "kernels0.cpp"
@@ -80,7 +82,7 @@ bool inspect_models_gpu(const InspectOptions *o) {
 }
 
 bool inspect_runs_loops(const InspectOptions *o) {
-  return !o->program && !inspect_models_gpu(o);
+  return !o->program && !o->step && !inspect_models_gpu(o);
 }
 
 static const char *splitting(const InspectOptions *o, const Unit *u) {
@@ -94,6 +96,10 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
   words_add(&c, CONFIG_ROOT "/build/cu2cpp");
   words_split(&c, "--gcc");
   words_split(&c, splitting(&j->options, u));
+  if (j->build.table[0] && u->number == 0) {
+    words_split(&c, "--step");
+    words_add(&c, j->build.table);
+  }
   words_add(&c, u->source);
   words_add(&c, to);
   return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
@@ -121,7 +127,7 @@ static void quoted_folder(Words *c, const InspectJob *j, const Unit *u) {
 static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool apart) {
   Words first = {0}, second = {0};
   char cccl[PATH_MAX];
-  words_split(&first, flags_of(u));
+  words_split(&first, flags_of(&j->build, u));
   words_split(&first, apart ? "-DCUDASIM_KERNELS_APART" : "");
   quoted_folder(&first, j, u);
   words_split(&first, "-isystem " CONFIG_ROOT "/core/sim/include");
@@ -150,7 +156,8 @@ static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, b
   words_add(c, "-I" CONFIG_ROOT "/build/include");
   quoted_folder(c, j, u);
   words_split(c, CONFIG_INCLUDES);
-  const bool precompiled = !apart && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
+  const bool precompiled =
+      !apart && !j->build.table[0] && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
   words_split(c,
               precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
   preprocessor_flags(c, &j->options);
@@ -170,7 +177,7 @@ static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *m
   char translated[PATH_MAX];
   if (a.preprocessed && !preprocess_and_translate(j, u, a.apart))
     return false;
-  words_split(&c, flags_of(u));
+  words_split(&c, flags_of(&j->build, u));
   if (a.preprocessed)
     compile_preprocessed_flags(&c, j, u);
   else

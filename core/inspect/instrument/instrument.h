@@ -18,6 +18,7 @@ typedef struct InspectOptions {
   const char *with[INSPECT_FILES]; // further sources of the program
   int with_count;
   const char *gpu;                   // the modeled GPU (FERRY_SIM_GPU); NULL: as the environment says
+  bool step;                         // build it for ./ferry step: build.table has its statements
   bool quiet;                        // drop the program's output
   bool table;                        // one row per kernel
   bool once;                         // one run, with threads in ascending order
@@ -37,6 +38,7 @@ typedef struct InspectBuild {
   char program[4096], source[4096]; // source: the file, its symbolic links resolved
   char bare[300];                   // `source` with a main for its kernel; "": it has its own
   char mix[300];                    // what inspect_write_mix wrote; "": nothing
+  char table[300];                  // of statements (cu2cpp --step); "": not for ./ferry step
   bool dual;                        // the program contains an uninstrumented version of its kernels, too
   bool nvcc;                        // it was compiled as ./ferry nvcc compiles
 } InspectBuild;

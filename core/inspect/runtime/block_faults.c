@@ -4,6 +4,7 @@
 #include "inspect/finding.h"
 #include "inspect/inspect.h"
 #include "inspect/runtime/lane.h"
+#include "inspect/step/step.h"
 
 void block_divergent(int thread, const char *file, int line, int other, const char *other_file, int other_line,
                      bool of_warp) {
@@ -11,12 +12,15 @@ void block_divergent(int thread, const char *file, int line, int other, const ch
   const enum finding_kind kind = of_warp ? FIND_LANES : FIND_DIVERGENT;
   struct location location = {.file = file, .line = line, .other_line = other_line};
   unsigned block = block_of(bs->launch, bs->instance);
+  const struct finding *f;
   if (other_file)
-    finding_add(kind, bs->launch->kernel, location, "thread %d waits here, thread %d %s, in block %u", thread, other,
-                of_warp ? "elsewhere" : "at another barrier", block);
+    f = finding_add(kind, bs->launch->kernel, location, "thread %d waits here, thread %d %s, in block %u", thread,
+                    other, of_warp ? "elsewhere" : "at another barrier", block);
   else
-    finding_add(kind, bs->launch->kernel, location, "thread %d waits here, thread %d has returned, in block %u", thread,
-                other, block);
+    f = finding_add(kind, bs->launch->kernel, location, "thread %d waits here, thread %d has returned, in block %u",
+                    thread, other, block);
+  if (step_is_on())
+    step_ends("deadlock", f, thread, other);
 }
 
 void block_divergent_grid(const char *file, int line, unsigned int returned) {
@@ -27,12 +31,18 @@ void block_divergent_grid(const char *file, int line, unsigned int returned) {
 
 void block_livelocked(void) {
   struct block_state *bs = inspect_current;
-  finding_add(FIND_LIVELOCK, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
-              "thread %d of block %u", bs->thread, block_of(bs->launch, bs->instance));
+  const struct finding *f =
+      finding_add(FIND_LIVELOCK, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
+                  "thread %d of block %u", bs->thread, block_of(bs->launch, bs->instance));
+  if (step_is_on())
+    step_ends("livelock", f, bs->thread, -1);
 }
 
 void block_faulted(const void *address) {
   struct block_state *bs = inspect_current;
-  finding_add(FIND_ILLEGAL, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
-              "address %p: thread %d of block %u", address, bs->thread, block_of(bs->launch, bs->instance));
+  const struct finding *f =
+      finding_add(FIND_ILLEGAL, bs->launch->kernel, (struct location){.first = event_pc(lane_last_event(bs))},
+                  "address %p: thread %d of block %u", address, bs->thread, block_of(bs->launch, bs->instance));
+  if (step_is_on())
+    step_ends("fault", f, bs->thread, -1);
 }

@@ -26,6 +26,7 @@
 #include "inspect/program.h"
 #include "inspect/shadow/race.h"
 #include "inspect/simt/simt_stack.h"
+#include "inspect/step/step.h"
 #include "sim/base/cudasim.h"
 #include "sim/engine/fiber.h"
 #include "sim/base/plugin.h"
@@ -52,10 +53,10 @@ bool inspect_scored, inspect_counts;
 
 static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
   inspect_hold();
-  bool instruments = request->inspected && kernel_is_wanted(request);
+  bool instruments = request->inspected && kernel_is_wanted(request) && (!step_mode || step_wants_launch(request));
   // the blocks of a cooperative launch wait for each other
   bool samples = instruments && blocks && blocks < count && !request->cooperative;
-  if (!instruments || samples)
+  if (!instruments || samples || step_mode)
     memory_assume_written();
   struct launch *launch = NULL;
   if (instruments) {
@@ -68,6 +69,10 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
     if (samples) {
       launch->first = (unsigned)(count - blocks) / 2;
       launch->end = launch->first + (unsigned)blocks;
+    }
+    if (step_mode) {
+      launch->first = step_wanted_block();
+      launch->end = launch->first + 1;
     }
     k->shapes_differ |= memcmp(k->grid, &request->grid, sizeof k->grid) != 0 ||
                         memcmp(k->block, &request->block, sizeof k->block) != 0 ||
@@ -151,6 +156,10 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   counts_begin_block(launch);
   launch->instrumented_calls -= inspect_calls;
   inspect_current = bs;
+  if (step_mode) {
+    step_block_begin(bs);
+    inspect_pend(bs);
+  }
   return true;
 }
 
@@ -170,8 +179,10 @@ static void end_phase(struct block_state *bs) {
 
 static void block_end(void) {
   struct block_state *bs = inspect_current;
-  inspect_current = NULL;
   end_phase(bs);
+  if (step_mode)
+    step_block_end();
+  inspect_current = NULL;
   inspect_tail = (struct tail){NULL, NULL, 0};
   bs->launch->instrumented_calls += inspect_calls;
   counts_end_block();
@@ -243,6 +254,8 @@ static void synchronizes(const void *object, bool releases) {
 
 static void thread_done(int thread) {
   async_end_thread();
+  if (step_is_on())
+    step_thread_done(thread);
   inspect_current->live[thread / WARP] &= ~(1u << thread % WARP);
 }
 
@@ -255,6 +268,8 @@ static void barrier_opens(const char *file, int line, bool votes) {
   bs->barrier->needed += votes;
   bs->phase++;
   race_begin_phase(bs);
+  if (step_is_on())
+    step_barrier_opens(line);
   if (idle)
     loops_suspend(bs);
 }
@@ -473,6 +488,7 @@ __attribute__((constructor)) static void begin(void) {
   inspect_counts = counts == NULL || strcmp(counts, "0") != 0;
   inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
   program_read();
+  step_begin();
   if (program_has_managed())
     host_begins_sharing();
   mix_read();

@@ -13,6 +13,7 @@
 #include "inspect/shadow/race.h"
 #include "inspect/simt/simt_stack.h"
 #include "inspect/shadow/shadow_word.h"
+#include "inspect/step/step.h"
 #include "sim/base/plugin.h"
 
 // A longer trace without a barrier is cut, so that one warp's events take at most 1.5 GB.
@@ -188,8 +189,8 @@ static bool end_pending(struct block_state *bs, uint32_t event) {
   bs->skip_next = false;
   if (race_awaits_value(bs, event))
     return skip;
-  bs->pending = false;
-  inspect_tail.limit = bs->lane->tail.limit;
+  bs->pending = step_is_on(); // each access is recorded
+  inspect_tail.limit = bs->pending ? NULL : bs->lane->tail.limit;
   if (bs->equal.finding)
     race_resolve_equal(bs);
   return skip;
@@ -365,6 +366,8 @@ static bool is_common(struct block_state *bs, uint64_t address, unsigned bytes, 
 }
 
 __attribute__((noinline)) void lane_access(struct block_state *bs, uint64_t address, unsigned bytes, uint32_t event) {
+  if (step_is_on())
+    step_access(bs, address, bytes, event);
   if (!is_common(bs, address, bytes, event))
     lane_access_slow(bs, address, bytes, event);
 }

@@ -18,6 +18,7 @@
 #include "inspect/program.h"
 #include "inspect/shadow/race.h"
 #include "inspect/shadow/shadow_word.h"
+#include "inspect/step/step.h"
 
 // ---- intervals ------------------------------------------------------------------------------------------------------------------------
 
@@ -238,6 +239,8 @@ static void report(struct block_state *bs, enum finding_kind kind, const struct 
     finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d of block %u %s, thread %d of block %u %s",
                           what, before->thread, block_of(bs->launch, before->instance), race_verb(before->event),
                           bs->thread, block, race_verb(event));
+  if (step_is_on())
+    step_found_race(finding, before, event, address);
   await_value(bs, finding, address, access_bytes(event), event, if_different);
 }
 
@@ -363,8 +366,11 @@ void race_resolve_early(struct block_state *bs) {
     if (written_by_another(bs, early->address, early->thread))
       continue;
     describe(bs, early->address, early->space, what, sizeof what);
-    finding_add(FIND_UNINITIALIZED_SHARED, bs->launch->kernel, (struct location){.first = event_pc(early->event)},
-                "%s: thread %d of block %u", what, early->thread, block_of(bs->launch, bs->instance));
+    const struct finding *finding =
+        finding_add(FIND_UNINITIALIZED_SHARED, bs->launch->kernel, (struct location){.first = event_pc(early->event)},
+                    "%s: thread %d of block %u", what, early->thread, block_of(bs->launch, bs->instance));
+    if (step_is_on())
+      step_found_early(finding, early->thread, early->event, early->address);
   }
   bs->early_count = 0;
 }

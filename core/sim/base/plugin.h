@@ -187,6 +187,11 @@ unsigned long sim_vector_clock_epoch(void);
 const void *sim_block_state(size_t *bytes);
 // The loops of a kernel's instrumented copy begin, if they are to run and count from here: whose turn it is, the inspector knows.
 bool sim_loops_begin(unsigned int origin);
+// Who runs next, for an inspector that decides it (core/inspect/step), in a block that runs on fibers in ascending order. Whether this
+// thread of the running block could: it waits for nothing, and has not returned.
+bool sim_thread_can_run(unsigned int thread);
+// The running thread lets that one run, and comes back here when its turn has come again.
+void sim_let_run(unsigned int thread);
 extern bool sim_inspects_all; // blocks that are not looked at run the code that tells, too
 
 #endif

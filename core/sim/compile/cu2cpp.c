@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cu2cpp [--gcc] [--judge] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+// cu2cpp [--gcc] [--judge] [--step TABLE] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
@@ -10,6 +10,7 @@
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
 // does. With --split, kernels with barriers get a second version, for all threads of a block at once: see compile/regions.c; with
 // CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is instrumented of each thread's turn in it.
+// With --step TABLE, it first adds a call before each statement: see compile/step_hooks.c.
 // A kernel that is called without <<<>>> is an error to the compiler: see compile/unconfigured_calls.c.
 // With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c.
 #include "sim/compile/cu2cpp.h"
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "sim/compile/kernel.h"
+#include "sim/compile/step_hooks.h"
 
 static int for_gcc;
 
@@ -116,21 +118,32 @@ static void transform(const struct text *in, struct text *out) {
 
 int main(int argc, char **argv) {
   int program = 0, split = 0, instrumented = 0;
+  const char *table = NULL;
   for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
     for_gcc |= strcmp(argv[1], "--gcc") == 0;
     check_bounds |= strcmp(argv[1], "--judge") == 0;
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
     instrumented |= strcmp(argv[1], "--instrument") == 0;
+    if (strcmp(argv[1], "--step") == 0 && argc > 2) {
+      table = argv[2];
+      argc--, argv++;
+    }
   }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
+    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--step TABLE] [--split [--instrument]] IN.cu OUT.cpp\n"
                     "       cu2cpp [--gcc] [--split [--instrument]] --program IN.ii OUT.ii\n");
     return 2;
   }
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0}, marked = {0}, with_loops = {0};
   join_launch_signs(&in);
+  if (table) {
+    struct text hooked = {0};
+    write_step_hooks(&in, &hooked, table);
+    free(in.bytes);
+    in = hooked;
+  }
   if (mark_calls_of_kernels(&in, &marked, program))
     append_string(&out, "#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n");
   free(in.bytes);

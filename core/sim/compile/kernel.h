@@ -198,6 +198,7 @@ struct kernel {
   int variable_count;
   int *variable_of;        // by token - body.begin: index, or -1
   bool *modified;          // by token - body.begin
+  bool names_only;         // parameters whose types are not understood are no reason to refuse it
   bool votes_count;        // the result of a warp vote counts as uniform
   bool reads_thread_index; // a function that it calls may read threadIdx
   bool reads_place;        // ... or blockIdx

@@ -24,6 +24,13 @@
   "-fno-tree-vectorize -fno-thread-jumps -fno-split-paths -freorder-blocks-algorithm=simple -fno-schedule-insns2 "     \
   "-fno-ipa-icf -fno-section-anchors -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
 
+// For `./ferry step`: unoptimized, so that each variable has the value that the source gives it; a variable without one has the pattern
+// 0xfe.
+#define STEP_FLAGS                                                                                                     \
+  "-std=c++17 -D_GNU_SOURCE -O0 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_INSPECT -DCUDASIM_STEP "                      \
+  "-ftls-model=local-exec -fsanitize=thread,bounds-strict --param tsan-distinguish-volatile=1 "                        \
+  "-ftrivial-auto-var-init=pattern -fno-section-anchors -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
+
 // By which g++ vectorizes the loop over a block's threads where kernels run as fast as they can, and puts no loop across lines of the
 // cache: without the latter a tiled product took 6.3 or 10 ms, as chance had it. make's own are VECTORIZE.
 #define VECTORIZING_FLAGS "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops -falign-loops=32"

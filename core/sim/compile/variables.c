@@ -9,7 +9,13 @@ void kernel_add_parameters(struct kernel *k) {
   for (int i = k->parameters.begin; i < k->parameters.end;) {
     struct variable v = {.parameter = true, .name = -1, .scope_end = k->body.end, .class = V_UNIFORM};
     v.init = (struct range){i, i};
+    bool named = false; // what follows is no name: a default argument
     for (; i < k->parameters.end && !token_is(t, i, ","); i++) {
+      named |= k->names_only && token_is(t, i, "=");
+      if (named) {
+        i = t->all[i].match > i ? t->all[i].match : i;
+        continue;
+      }
       if (t->all[i].kind == TOKEN_WORD && !token_begins(t, i, "__restrict") && !token_is(t, i, "const"))
         v.name = i;
       v.pointer |= token_is(t, i, "*") || token_is(t, i, "[");
@@ -21,14 +27,16 @@ void kernel_add_parameters(struct kernel *k) {
              (token_is(t, t->all[i].match + 1, "[") || t->all[i].match + 1 == k->parameters.end ||
               token_is(t, t->all[i].match + 1, ",")))
         i = t->all[i].match + (token_is(t, t->all[i].match + 1, "[") ? 1 : 0);
-      if (t->all[i].match > i || token_is(t, i, "=") || token_is(t, i, "..."))
+      if (!k->names_only && (t->all[i].match > i || token_is(t, i, "=") || token_is(t, i, "...")))
         kernel_refuse(k, REFUSED_PARAMETER_TYPE);
+      if (k->names_only && token_is(t, i, "..."))
+        v.name = -1, named = true; // a parameter pack
     }
     const int before = v.name >= 0 ? token_before(t, v.name) : -1;
     if (v.name > k->parameters.begin && !known_type(t, v.name) && !token_is(t, before, "::") &&
         before >= k->parameters.begin && !token_is(t, before, ","))
       kernel_add_variable(k, &v);
-    else
+    else if (!k->names_only)
       kernel_refuse(k, REFUSED_UNNAMED_PARAMETER);
     i++;
   }

@@ -242,6 +242,21 @@ void sim_suspend(struct sim_executor *e) {
     go_on_with(e, thread, false);
 }
 
+bool sim_thread_can_run(unsigned int thread) {
+  struct sim_executor *e = sim_executor;
+  sim_track(e);
+  return e->state[thread] <= SIM_RUNNING;
+}
+
+void sim_let_run(unsigned int thread) {
+  struct sim_executor *e = sim_executor;
+  sim_track(e);
+  e->state[e->current] = SIM_READY;
+  e->look_again = true;
+  e->cursor = thread; // in ascending order a thread's place is its number
+  sim_suspend(e);
+}
+
 // Switches away from a finished fiber without saving it; its stack is reused from the top.
 static inline void leave_fiber(struct sim_executor *e, int self, struct sim_fiber *other, void *stack_pointer) {
 #ifdef SIM_FIBERS_JUMP

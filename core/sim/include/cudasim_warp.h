@@ -7,6 +7,10 @@
 
 #include "cudasim_launch.h"
 
+#ifdef CUDASIM_STEP
+#include "cudasim_step.h"
+#endif
+
 enum cudasim_vote { CUDASIM_VOTE_COUNT, CUDASIM_VOTE_AND, CUDASIM_VOTE_OR, CUDASIM_VOTES };
 
 CUDASIM_BEGIN_C
@@ -66,13 +70,19 @@ static inline __attribute__((always_inline)) unsigned int __activemask(CUDASIM_H
 }
 
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
+#ifdef CUDASIM_STEP
+  cudasim_step_brings(mask, predicate != 0, 'b', 1, -1);
+#endif
   return cudasim_ballot(mask, predicate, file, line);
 }
 static inline int __any_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
   return __ballot_sync(mask, predicate, file, line) != 0;
 }
 static inline int __all_sync(unsigned int mask, int predicate, CUDASIM_HERE) {
-  return __ballot_sync(mask, !predicate, file, line) == 0;
+#ifdef CUDASIM_STEP
+  cudasim_step_brings(mask, predicate != 0, 'b', 1, -1);
+#endif
+  return cudasim_ballot(mask, !predicate, file, line) == 0;
 }
 
 // A shuffle is one instruction of a GPU's: to an inspector its inside is no part of the kernel.
@@ -105,9 +115,16 @@ CUDASIM_UNSEEN inline T shuffle(unsigned int mask, T value, int width, const cha
     uint64_t bits = 0;
     __builtin_memcpy(&bits, &value, sizeof value);
     unsigned int lanes;
-    const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
     int self = lane(), first = self & ~(width - 1);
     int from = source(self, first, width);
+#ifdef CUDASIM_STEP
+    cudasim_step_brings(mask, bits,
+                        std::is_floating_point_v<T> ? 'f'
+                        : std::is_signed_v<T>       ? 'i'
+                                                    : 'u',
+                        sizeof value, from);
+#endif
+    const uint64_t *values = cudasim_warp(mask, bits, &lanes, file, line);
     uint64_t found = values[self];
     if (lanes >> from & 1)
       found = values[from];

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// The inspector's findings in the recorded block, with the steps that they belong to. Of several occurrences in one step all lanes are
+// kept; later ones are left out.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/program.h"
+#include "inspect/shadow/race.h"
+#include "inspect/step/step.h"
+
+struct found {
+  const struct finding *finding; // NULL: of a variable without a value
+  int statement, step, thread, other_step, other, array;
+  uint32_t lanes, other_lanes;
+  int64_t element;
+  char *text; // NULL: the finding's own
+};
+static struct found *found;
+static int found_count;
+
+static const char *const kinds[FINDINGS] = {
+    [FIND_RACE_BLOCK] = "race-block",
+    [FIND_RACE_WARP] = "race-warp",
+    [FIND_RACE_GRID] = "race-grid",
+    [FIND_RACE_STREAM] = "race-stream",
+    [FIND_RACE_HOST] = "race-host",
+    [FIND_RACE_ASYNC] = "race-async",
+    [FIND_EQUAL] = "equal",
+    [FIND_DIVERGENT] = "divergent",
+    [FIND_DIVERGENT_GRID] = "divergent-grid",
+    [FIND_LANES] = "lanes",
+    [FIND_LIVELOCK] = "livelock",
+    [FIND_UNINITIALIZED_SHARED] = "uninitialized-shared",
+    [FIND_UNINITIALIZED_GLOBAL] = "uninitialized-global",
+    [FIND_BOUNDS_GLOBAL] = "bounds-global",
+    [FIND_BOUNDS_ARRAY] = "bounds-array",
+    [FIND_BOUNDS_DYNAMIC] = "bounds-dynamic",
+    [FIND_MISALIGNED] = "misaligned",
+    [FIND_FREED] = "freed",
+    [FIND_ILLEGAL] = "illegal",
+    [FIND_CONSTANT] = "constant",
+};
+
+static const char *const titles[FINDINGS] = {
+    [FIND_RACE_ASYNC] = "shared memory read before its asynchronous copy has completed",
+    [FIND_DIVERGENT] = "divergent barrier",
+    [FIND_LANES] = "a warp function waits for lanes that never come",
+    [FIND_LIVELOCK] = "livelock: polls memory that no other thread changes",
+    [FIND_UNINITIALIZED_SHARED] = "uninitialized shared memory",
+    [FIND_UNINITIALIZED_GLOBAL] = "uninitialized global memory",
+    [FIND_BOUNDS_GLOBAL] = "out of bounds",
+    [FIND_BOUNDS_ARRAY] = "out of bounds of a shared array",
+    [FIND_BOUNDS_DYNAMIC] = "out of bounds of dynamic shared memory",
+    [FIND_MISALIGNED] = "misaligned address",
+    [FIND_FREED] = "memory that has been freed",
+    [FIND_ILLEGAL] = "illegal address",
+    [FIND_CONSTANT] = "store to constant memory",
+};
+
+static struct found *add(const struct finding *finding, int step, int thread) {
+  found = inspect_resize(found, (size_t)(found_count + 1) * sizeof *found);
+  found[found_count] = (struct found){.finding = finding,
+                                      .statement = step_steps[step].statement,
+                                      .step = step,
+                                      .thread = thread,
+                                      .other_step = -1,
+                                      .other = -1,
+                                      .array = -1,
+                                      .lanes = 1u << thread % WARP};
+  return &found[found_count++];
+}
+
+static struct found *find(const struct finding *finding) {
+  for (int i = 0; i < found_count; i++)
+    if (found[i].finding == finding)
+      return &found[i];
+  return NULL;
+}
+
+static void add_title(FILE *out, const struct finding *finding) {
+  fprintf(out, "%s: ", titles[finding->kind]);
+  fputs(finding->detail, out);
+}
+
+static int own_thread(void) {
+  return (int)(step_lane() - step_block.lanes);
+}
+
+void step_found(const struct finding *finding) {
+  struct found *f = find(finding);
+  const int thread = own_thread();
+  if (step_lane()->depth == 0 || finding->kind == FIND_UNINITIALIZED_SHARED)
+    return;
+  if (f == NULL)
+    add(finding, (int)(step_of_thread() - step_steps), thread);
+  else if (f->step == step_lane()->step)
+    f->lanes |= 1u << thread % WARP;
+}
+
+// The last step in which the thread read the address, or wrote to it.
+static int last_access(int thread, bool reads, uint64_t address, int array) {
+  const int64_t offset = (int64_t)(address - step_arrays[array].address);
+  const int lane = thread % WARP;
+  for (int i = step_count - 1; i >= 0; i--) {
+    if (step_steps[i].warp != thread / WARP || !(step_steps[i].lanes >> lane & 1))
+      continue;
+    for (int a = step_steps[i].access_count - 1; a >= 0; a--) {
+      const struct step_access *x = &step_steps[i].accesses[a];
+      if (x->array == array && x->lanes >> lane & 1 && offset - x->offset[lane] < x->bytes &&
+          offset >= x->offset[lane] && (x->kind == 'r') == reads)
+        return i;
+    }
+  }
+  return -1;
+}
+
+static void set_element(struct found *f, int array, uint64_t address) {
+  f->array = array;
+  f->element = (int64_t)(address - step_arrays[array].address) / step_arrays[array].element;
+}
+
+void step_found_race(const struct finding *finding, const struct access *before, uint32_t event, uint64_t address) {
+  step_found(finding);
+  struct found *f = find(finding);
+  const int array = step_array_at(address);
+  if (f == NULL || array < 0 || before->thread >= step_block.threads)
+    return;
+  const int other_step = last_access(before->thread, is_read(before->event), address, array);
+  if (f->array < 0) {
+    set_element(f, array, address);
+    f->other = before->thread;
+    f->other_step = other_step;
+    if (asprintf(&f->text, "%s[%lld]: thread %d %s, thread %d %s, and nothing orders the two", step_arrays[array].name,
+                 (long long)f->element, f->other, race_verb(before->event), f->thread, race_verb(event)) < 0)
+      f->text = NULL;
+  }
+  if (other_step == f->other_step && f->step == step_lane()->step)
+    f->other_lanes |= 1u << before->thread % WARP;
+}
+
+void step_found_early(const struct finding *finding, int thread, uint32_t event, uint64_t address) {
+  const int array = step_array_at(address);
+  const int step = array < 0 ? -1 : last_access(thread, is_read(event), address, array);
+  struct found *f = find(finding);
+  if (step < 0)
+    return;
+  if (f == NULL) {
+    f = add(finding, step, thread);
+    set_element(f, array, address);
+  } else if (f->step == step) {
+    f->lanes |= 1u << thread % WARP;
+  }
+}
+
+void step_ends(const char *why, const struct finding *finding, int thread, int other) {
+  char *note = NULL;
+  size_t bytes;
+  FILE *out = open_memstream(&note, &bytes);
+  struct found *f = find(finding);
+  if (step_block.end)
+    return;
+  step_block.end = why;
+  if (out) {
+    add_title(out, finding);
+    fclose(out);
+  }
+  const int step = step_add_event('d', thread / WARP, 0, note);
+  if (f == NULL)
+    f = add(finding, step, thread);
+  f->step = step;
+  f->thread = thread;
+  f->lanes = 1u << thread % WARP;
+  f->other = other;
+  if (other >= 0) {
+    f->other_step = step_block.lanes[other].step;
+    f->other_lanes = 1u << other % WARP;
+  }
+  cudasim_step_records = 0;
+}
+
+void step_found_unset(const char *name) {
+  const int thread = own_thread();
+  struct step *s = step_of_thread();
+  for (int i = 0; i < found_count; i++)
+    if (found[i].finding == NULL && found[i].statement == s->statement) {
+      if (found[i].step == s - step_steps)
+        found[i].lanes |= 1u << thread % WARP;
+      return;
+    }
+  struct found *f = add(NULL, (int)(s - step_steps), thread);
+  if (asprintf(&f->text, "thread %d reads %s, which has no value yet", thread, name) < 0)
+    f->text = NULL;
+}
+
+static void write_text(FILE *out, const struct found *f) {
+  char *text = NULL;
+  size_t bytes;
+  FILE *to = open_memstream(&text, &bytes);
+  if (to == NULL)
+    inspect_give_up("out of memory");
+  if (f->text)
+    fprintf(to, "%s%s", f->text, f->finding && f->finding->kind == FIND_EQUAL ? " (both write the same value)" : "");
+  else
+    add_title(to, f->finding);
+  fclose(to);
+  step_write_quoted(out, text);
+  free(text);
+}
+
+void step_findings_write(FILE *out) {
+  const char *comma = "";
+  fputs("\"findings\":[", out);
+  for (int i = 0; i < found_count; i++) {
+    const struct found *f = &found[i];
+    const char *kind = f->finding ? kinds[f->finding->kind] : "uninitialized-variable";
+    if (!kind)
+      continue;
+    fprintf(out,
+            "%s{\"k\":\"%s\",\"step\":%d,\"thread\":%d,\"other_step\":%d,\"other\":%d,\"lanes\":%u,\"other_lanes\":%u,"
+            "\"array\":%d,\"i\":%lld,\"text\":",
+            comma, kind, f->step, f->thread, f->other_step, f->other, f->lanes, f->other_lanes, f->array,
+            (long long)f->element);
+    write_text(out, f);
+    fputs("}", out);
+    comma = ",\n";
+  }
+  fputs("],\n", out);
+}
