@@ -10,6 +10,7 @@ from pathlib import Path
 
 NAMES = {}
 TERMS = {}
+PLAYER = '<link rel="stylesheet" href="step/player.css"><script src="step/player.js" defer></script>'  # lessons are in the top folder
 LESSON = re.compile(r"\d\d_\w+\.html$")
 
 
@@ -67,7 +68,8 @@ def on_page_content(html, page, **_):
     # Words in text, but not those that are links or headings already.
     pieces = re.split(r"(<a\b.*?</a>|<h[1-6]\b.*?</h[1-6]>|<pre\b.*?</pre>)", html, flags=re.S)
     html = "".join(p if i % 2 else re.sub(r"(<code>)(fy_\w+)", in_words, p) for i, p in enumerate(pieces))
-    return with_terms(html) if LESSON.match(here) else html
+    html = with_terms(html) if LESSON.match(here) else html
+    return html + PLAYER if '<figure class="ferry-step"' in html else html
 
 
 def on_post_page(output, **_):

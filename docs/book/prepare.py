@@ -25,6 +25,7 @@ PARTS = (
     ("Part two: making it fast", range(11, 19)),
     ("Part three: inside the GPU", range(19, 33)),
 )
+MOST_RECORDED = 500_000  # bytes of records in one lesson
 TOOLS = ("performance", "inspector", "model", "scaling", "cuda_programs", "grading")
 
 
@@ -109,6 +110,27 @@ def page(path):
 
 def lessons():
     return sorted((ROOT / "docs").glob("[0-9][0-9]_*.md"))
+
+
+def write_players():
+    """The player of ./ferry step, for figures <figure class="ferry-step" data-record="NAME">, and their records: step/records/NAME.js.
+
+    `make book` has left the records in build/book/records/NAME.json.
+    """
+    (PAGES / "step").mkdir(parents=True, exist_ok=True)
+    parts = [ROOT / "core/step" / name for name in ("recording.js", "lanes.js", "player.js")]
+    (PAGES / "step/player.js").write_text("".join(part.read_text() for part in parts))
+    shutil.copy(ROOT / "core/step/player.css", PAGES / "step")
+    for path in lessons():
+        size = 0
+        for name in sorted(set(re.findall(r'<figure class="ferry-step" data-record="([\w-]+)"', path.read_text()))):
+            record = OUT / f"records/{name}.json"
+            if not record.exists():
+                sys.exit(f"{path.name} plays the record {name}, but {record} does not exist: record it with ./ferry step --json")
+            write(f"step/records/{name}.js", f"ferryStep({json.dumps(name)}, {record.read_text()});\n")
+            size += record.stat().st_size
+        if size > MOST_RECORDED:
+            sys.exit(f"the records that {path.name} plays have {size} bytes, of at most {MOST_RECORDED}: record fewer threads")
 
 
 def slug(term):
@@ -483,6 +505,7 @@ def main():
     shutil.rmtree(PAGES, ignore_errors=True)
     write_index()
     write_lessons()
+    write_players()
     write_glossary()
     write_exercises()
     write_reference()
