@@ -121,7 +121,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/%,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/% core/step/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -138,10 +138,10 @@ MODEL_C := $(filter plots/model/%.c,$(SOURCES))
 FUZZ_C := $(filter tests/fuzz/%.c,$(SOURCES))
 GPU_C := $(filter tests/gpu/%.c,$(SOURCES))
 GPU_CU := $(filter tests/gpu/%.cu,$(SOURCES))
-TOOL_C := $(filter core/tool/%.c core/inspect/instrument/%.c core/inspect/report/%.c core/sim/compile/c_tokens.c,$(SOURCES))
-TEST_C := $(call named,test_%.c,$(filter-out tests/core/tool/%,$(filter tests/core/%,$(SOURCES))))
+TOOL_C := $(filter core/tool/%.c core/inspect/instrument/%.c core/inspect/report/%.c core/step/%.c core/sim/compile/c_tokens.c,$(SOURCES))
+TEST_C := $(call named,test_%.c,$(filter-out tests/core/step/% tests/core/tool/%,$(filter tests/core/%,$(SOURCES))))
 TEST_CU := $(call named,test_%.cu,$(filter tests/core/%,$(SOURCES)))
-SUPPORT_C := $(filter-out $(TEST_C) tests/core/tool/% tests/core/inspect/library.c,$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
+SUPPORT_C := $(filter-out $(TEST_C) tests/core/step/% tests/core/tool/% tests/core/inspect/library.c,$(filter tests/core/%.c tests/support/%.c,$(SOURCES)))
 
 ifneq ($(TESTS_WITH),) # only the tests whose source has this line
 TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
@@ -149,6 +149,7 @@ TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
 include core/inspect/rules.mk
+include core/step/rules.mk
 include tests/grader/rules.mk
 include core/tool/rules.mk
 
@@ -162,7 +163,8 @@ CHAPTER_COMMON := $(patsubst %.c,$(B)/%.o,$(filter-out $(CHAPTERS),$(CHAPTER_C))
 SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
 TOOL_OBJ := $(TOOL_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
-	$(GPU_C:%.c=$(B)/%.o) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ)
+	$(GPU_C:%.c=$(B)/%.o) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ) $(STEP_TEST_C:%.c=$(B)/%.o)
+C_OBJ := $(sort $(C_OBJ) $(STEP_OBJ))
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 
 LIBRARY := $(B)/libferry.a
@@ -233,12 +235,13 @@ STAMP_library := $(CORE_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
 STAMP_grader := $(GRADER_OBJ)
 STAMP_inspect := $(INSPECT_OBJ)
+STAMP_step := $(STEP_OBJ) $(CURSES)
 STAMP_bench := $(BENCH_OBJ)
 STAMP_timeline := $(TIMELINE_OBJ)
 STAMP_model := $(MODEL_OBJ)
 STAMP_fuzz := $(FUZZ_OBJ)
 
-STAMPS := $(addprefix $(B)/stamp/,c cxx root link library support grader inspect bench timeline model fuzz)
+STAMPS := $(addprefix $(B)/stamp/,c cxx root link library support grader inspect step bench timeline model fuzz)
 $(STAMPS): $(B)/stamp/%: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi

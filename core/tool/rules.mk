@@ -55,9 +55,9 @@ $(PRECOMPILED): %.gch: core/sim/compile/kernel_flags.h $(filter core/sim/include
 ferry: $(FERRY) ## ./ferry, the command of the workbook
 # ferry.objects is for tests that link the program in another way.
 $(FERRY): $(FERRY_OBJ) $(FERRY_CORE_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) $(PRECOMPILED) \
-		build/cu2cpp $(B)/stamp/grader
+		build/cu2cpp $(B)/stamp/grader $(B)/stamp/step
 	$(call say,LINK,$@)
 	@$(file >$(B)/ferry.objects,$(FERRY_OBJ) $(FERRY_CORE_OBJ))
-	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) $(FERRY_CORE_OBJ) -lm && mv $@.new $@
+	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) $(FERRY_CORE_OBJ) $(CURSES) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// From one step to another.
+#include "step/record.h"
+#include <stdlib.h>
+#include <string.h>
+
+// The step of the same warp before this one that is no return of lanes.
+static const Step *before(const Record *r, const Step *s) {
+  int at = s->previous;
+  while (at >= 0 && r->steps[at].kind == 'e')
+    at = r->steps[at].previous;
+  return at < 0 ? NULL : &r->steps[at];
+}
+
+static bool is_divergence(const Record *r, const Step *s, bool meets) {
+  const Step *earlier = s->warp >= 0 && s->kind != 'e' ? before(r, s) : NULL;
+  if (!earlier || s->mask == earlier->mask)
+    return false;
+  return (meets ? earlier->mask & ~s->mask : s->mask & ~earlier->mask) == 0;
+}
+
+static int file_of(const Record *r, int step) {
+  const int function = step_frame_function(r, step, r->steps[step].call_count);
+  return function < 0 ? -1 : r->functions[function].file;
+}
+
+static bool is_goal(const Record *r, int from, int at, StepGoal goal) {
+  const Step *was = &r->steps[from], *s = &r->steps[at];
+  switch (goal) {
+  case STEP_ANY:
+    return true;
+  case STEP_SAME_WARP:
+    return s->warp == was->warp;
+  case STEP_SAME_LINE:
+    return step_line(r, at) == step_line(r, from) && file_of(r, at) == file_of(r, from);
+  case STEP_BARRIER:
+    return s->kind == 'b';
+  case STEP_DIVERGENCE:
+    return is_divergence(r, s, false);
+  case STEP_RECONVERGENCE:
+    return is_divergence(r, s, true);
+  case STEP_FINDING:
+    return s->finding_count > 0;
+  case STEP_OVER:
+    return s->warp == was->warp && s->call_count <= was->call_count;
+  default:
+    return s->warp == was->warp && s->call_count < was->call_count;
+  }
+}
+
+bool step_is(const Record *r, int step, StepGoal goal) {
+  return is_goal(r, step, step, goal);
+}
+
+int step_next(const Record *r, int step, StepGoal goal, int direction) {
+  for (int i = step + direction; i >= 0 && i < r->step_count; i += direction)
+    if (is_goal(r, step, i, goal))
+      return i;
+  return -1;
+}
+
+int step_next_at_line(const Record *r, int step, int line, int direction) {
+  for (int i = step + direction; i >= 0 && i < r->step_count; i += direction)
+    if (step_line(r, i) == line)
+      return i;
+  return -1;
+}
+
+// The number after "finding:"; 1 where there is none, -1 where it is no number.
+static int ordinal(const char *at) {
+  char *end;
+  const long n = *at ? strtol(at + 1, &end, 10) : 1;
+  return *at && (*at != ':' || end == at + 1 || *end || n < 1 || n > INT32_MAX) ? -1 : (int)n;
+}
+
+static int find_finding(const Record *r, const char *kind, int n) {
+  for (int i = 0; i < r->finding_count; i++)
+    if (strstr(r->findings[i].kind, kind) && r->findings[i].step >= 0 && --n == 0)
+      return r->findings[i].step;
+  return -1;
+}
+
+int step_find(const Record *r, const char *at) {
+  char *end;
+  if (strncmp(at, "race", 4) == 0)
+    return find_finding(r, "race", ordinal(at + 4));
+  if (strncmp(at, "finding", 7) == 0)
+    return find_finding(r, "", ordinal(at + 7));
+  if (strcmp(at, "end") == 0)
+    return r->step_count - 1;
+  const bool line = strncmp(at, "line:", 5) == 0;
+  at += line ? 5 : 0;
+  const long n = strtol(at, &end, 10);
+  if (*at < '0' || *at > '9' || *end || n > INT32_MAX)
+    return -1;
+  return line ? step_next_at_line(r, -1, (int)n, 1) : n < r->step_count ? (int)n : -1;
+}
