@@ -6,7 +6,7 @@ CURSES := $(if $(shell echo '#include <ncurses.h>' | $(CC) -E -x c - >/dev/null 
 
 STEP_C := $(filter core/step/%.c,$(SOURCES))
 STEP_OBJ := $(patsubst %.c,$(B)/%.o,$(STEP_C) $(addprefix core/tool/print/,json.c plain.c style.c term.c text.c usage.c) core/base/json_scan.c)
-STEP_TEST_C := $(addprefix tests/core/step/,test_record.c)
+STEP_TEST_C := $(addprefix tests/core/step/,test_record.c test_page.c step_views.c)
 STEP_TESTS := $(STEP_TEST_C:%.c=$(B)/%)
 
 tests: $(STEP_TESTS)
