@@ -8,8 +8,9 @@
 
 // ---- a value ---------------------------------------------------------------------------------------------------------------
 
+// The fewest digits from which the number can be read again; most numbers need no more than six.
 static void real_text(double x, bool is_float, int room, char *to, size_t bytes) {
-  for (int digits = 1; digits <= 17; digits++) {
+  for (int digits = 6; digits <= 17; digits = !is_float && digits == 6 ? 15 : digits + 1) {
     snprintf(to, bytes, "%.*g", digits, x);
     if (is_float ? (float)strtod(to, NULL) == (float)x : strtod(to, NULL) == x)
       break;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINE = 400, LEAST_COLUMNS = 80, PLENTY = 1000 };
+enum { MOST_LINE = 400, LEAST_COLUMNS = 80, MOST_CONTEXT = 12, PLENTY = 1000 };
 
 void page_wrapped(Text *page, const char *style, int columns, int indent, const char *text) {
   for (int column = 0; *text; column = indent) {
@@ -120,9 +120,12 @@ static void strip(const Record *r, int step, int warp, Text *page) {
   text_add(page, STEP_STYLE_PLAIN);
 }
 
-static void lanes_of_step(const Record *r, int step, char *to, size_t bytes) {
+static void lanes_of_step(const Record *r, int step, bool named, char *to, size_t bytes) {
   const Step *s = &r->steps[step];
-  snprintf(to, bytes, "  %d of %d lanes%s%s", __builtin_popcount(s->mask),
+  char name[40] = "";
+  if (named)
+    snprintf(name, sizeof name, "warp %d: ", s->warp);
+  snprintf(to, bytes, "  %s%d of %d lanes%s%s", name, __builtin_popcount(s->mask),
            __builtin_popcount(step_warp_mask(r, s->warp)),
            s->kind == 'e'                         ? " return"
            : step_is(r, step, STEP_DIVERGENCE)    ? ", diverged"
@@ -138,7 +141,7 @@ static void warps(const Record *r, int step, const StepView *view, int rows, Tex
   int fitting = rows * side;
   if (fitting < 1)
     return;
-  if (fitting > r->warps)
+  if (fitting >= r->warps - 1) // a row would say that one is left out
     fitting = r->warps;
   int first = here - fitting / 2;
   first = first < 0 ? 0 : first > r->warps - fitting ? r->warps - fitting : first;
@@ -152,7 +155,7 @@ static void warps(const Record *r, int step, const StepView *view, int rows, Tex
       text_add(page, j ? "   " : "");
       strip(r, step, warp, page);
       if (warp == r->steps[step].warp)
-        lanes_of_step(r, step, count, sizeof count);
+        lanes_of_step(r, step, side > 1, count, sizeof count);
     }
     text_add(page, "%s\n", count);
   }
@@ -265,57 +268,106 @@ static void findings(const Record *r, int step, const StepView *view, int rows, 
 
 // ---- the page --------------------------------------------------------------------------------------------------------------
 
-static void compose(const Record *r, int step, const StepView *view, const StepLimits *l, Text *page) {
-  title(r, step, view, page);
-  source(r, step, l->context, page);
-  block_step(r, step, view, page);
-  warps(r, step, view, l->warps, page);
-  page_variables(r, step, view, l->variables, page);
-  page_accesses(r, step, view, l->accesses, page);
-  page_memory(r, step, view, l->memory, page);
-  findings(r, step, view, l->findings, page);
+// Its sections from top to bottom, how much of each is shown where there is room for all, and what is left of it first and at last
+// where there is not.
+enum { TITLE, SOURCE, BLOCK, WARPS, VARIABLES, ACCESSES, MEMORY, FINDINGS, SECTIONS };
+static const int wished[SECTIONS] = {1, 3, 4, 32, 48, 12, 8, 10};
+static const int modest[SECTIONS] = {1, 2, 4, 3, 5, 3, 2, 4};
+static const int least[SECTIONS] = {1, 1, 4, 1, 1, 1, 0, 2};
+static const int shrinking[] = {MEMORY, WARPS, VARIABLES, SOURCE, FINDINGS, ACCESSES};
+
+// `limit`: rows; of the source, lines on either side of the step's.
+static void section(const Record *r, int step, const StepView *view, int which, int limit, Text *to) {
+  switch (which) {
+  case TITLE:
+    title(r, step, view, to);
+    break;
+  case SOURCE:
+    source(r, step, limit, to);
+    break;
+  case BLOCK:
+    block_step(r, step, view, to);
+    break;
+  case WARPS:
+    warps(r, step, view, limit, to);
+    break;
+  case VARIABLES:
+    page_variables(r, step, view, limit, to);
+    break;
+  case ACCESSES:
+    page_accesses(r, step, view, limit, to);
+    break;
+  case MEMORY:
+    page_memory(r, step, view, limit, to);
+    break;
+  default:
+    findings(r, step, view, limit, to);
+  }
 }
 
-static int rows_of(const Text *page, size_t begin) {
+static int rows_of(const Text *t) {
   int rows = 0;
-  for (size_t i = begin; i < page->used; i++)
-    rows += page->at[i] == '\n';
+  for (size_t i = 0; i < t->used; i++)
+    rows += t->at[i] == '\n';
   return rows;
 }
 
-static bool shrink(StepLimits *l, int over) {
-  int *const parts[] = {&l->memory, &l->warps, &l->variables, &l->context, &l->findings, &l->accesses};
-  const int least[] = {2, 3, 5, 2, 4, 3};
-  for (int i = 0; i < 6; i++)
-    if (*parts[i] > least[i]) {
-      *parts[i] = *parts[i] > 100 ? 24 : *parts[i] - (over > 6 && *parts[i] - 3 >= least[i] ? 3 : 1);
-      return true;
+static int make(const Record *r, int step, const StepView *view, int which, int limit, Text *to) {
+  to->used = 0;
+  section(r, step, view, which, limit, to);
+  return rows_of(to);
+}
+
+// Takes rows from one section after another until `over` are taken.
+static int shrink(const Record *r, int step, const StepView *view, Text parts[], int rows[], const int to[], int over) {
+  for (size_t i = 0; i < sizeof shrinking / sizeof *shrinking && over > 0; i++) {
+    const int which = shrinking[i], frame = which == SOURCE ? rows[which] - 1 : rows[which];
+    int limit = which == SOURCE ? (frame - over) / 2 : frame - over - 1; // a row says how much is left out
+    limit = limit < to[which] ? to[which] : limit;
+    if (limit >= (which == SOURCE ? frame / 2 : frame))
+      continue;
+    const int had = rows[which];
+    rows[which] = make(r, step, view, which, limit, &parts[which]);
+    over -= had - rows[which];
+  }
+  return over;
+}
+
+// All of it fits into the rows, or the last lines are left out.
+static void page_of_rows(const Record *r, int step, const StepView *view, Text *page) {
+  Text parts[SECTIONS] = {0};
+  int rows[SECTIONS], over = -view->rows;
+  for (int i = 0; i < SECTIONS; i++) {
+    const int limit = i == MEMORY && view->memory ? view->rows : wished[i];
+    over += rows[i] = make(r, step, view, i, limit, &parts[i]);
+  }
+  over = shrink(r, step, view, parts, rows, modest, over);
+  over = shrink(r, step, view, parts, rows, least, over);
+  if (over < -1) {
+    const int context = wished[SOURCE] - over / 2;
+    rows[SOURCE] = make(r, step, view, SOURCE, context > MOST_CONTEXT ? MOST_CONTEXT : context, &parts[SOURCE]);
+  }
+  int row = 0;
+  for (int i = 0; i < SECTIONS; i++) {
+    for (size_t at = 0; at < parts[i].used && row < view->rows; row++) {
+      const char *line = parts[i].at + at, *end = strchr(line, '\n');
+      text_add(page, "%.*s", (int)(end + 1 - line), line);
+      at += (size_t)(end + 1 - line);
     }
-  for (int i = 0; i < 6; i++)
-    if (*parts[i] > (i == 3 ? 1 : i == 1 ? 1 : 0)) {
-      --*parts[i];
-      return true;
-    }
-  return false;
+    text_free(&parts[i]);
+  }
 }
 
 void step_page(const Record *r, int step, const StepView *asked, Text *page) {
   StepView view = *asked;
-  StepLimits l = {2, 8, PLENTY, PLENTY, view.memory ? PLENTY : 8, PLENTY};
-  const size_t begin = page->used;
   if (view.columns < LEAST_COLUMNS)
     view.columns = LEAST_COLUMNS;
-  if (view.rows)
-    l = (StepLimits){3, 32, 48, 8, view.memory ? 64 : 8, 12};
-  for (;;) {
-    compose(r, step, &view, &l, page);
-    const int over = rows_of(page, begin) - view.rows;
-    if (!view.rows || over <= 0 || !shrink(&l, over))
-      return;
-    page->used = begin;
-    if (page->at)
-      page->at[begin] = '\0';
+  if (view.rows) {
+    page_of_rows(r, step, &view, page);
+    return;
   }
+  for (int i = 0; i < SECTIONS; i++)
+    section(r, step, &view, i, i == SOURCE ? 2 : i == WARPS || (i == MEMORY && !view.memory) ? 8 : PLENTY, page);
 }
 
 void step_print(const Record *r, int step, int columns, FILE *to) {

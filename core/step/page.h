@@ -29,11 +29,6 @@ void step_page(const Record *r, int step, const StepView *view, Text *page);
 
 // ---- its parts -------------------------------------------------------------------------------------------------------------
 
-typedef struct StepLimits {
-  int context;                                      // source lines on either side
-  int warps, variables, accesses, memory, findings; // rows
-} StepLimits;
-
 void page_variables(const Record *r, int step, const StepView *view, int rows, Text *page);
 void page_accesses(const Record *r, int step, const StepView *view, int rows, Text *page);
 void page_memory(const Record *r, int step, const StepView *view, int rows, Text *page);

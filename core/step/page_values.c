@@ -207,7 +207,8 @@ static void one_access(const Record *r, const Step *s, const StepAccess *a, int 
   if (a->bytes != array->element)
     text_add(&line, ", %d bytes each", a->bytes);
   step_lanes_of(&a->values, &lanes);
-  if (step_pattern(&lanes, step_warp_mask(r, s->warp), type, values, sizeof values) && strlen(values) < 40)
+  if (step_pattern(&lanes, step_warp_mask(r, s->warp), type, values, sizeof values) &&
+      line.used + strlen(values) + 13 <= (size_t)columns)
     text_add(&line, a->kind == 'a' ? "; afterwards %s" : "; value %s", values);
   page_wrapped(page, dear ? STEP_STYLE_RED : "", columns, 8, line.at);
   text_free(&line);

@@ -4,6 +4,10 @@
 # The interactive view needs ncurses; without it that view says so.
 CURSES := $(if $(shell echo '#include <ncurses.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo there),-lncursesw)
 
+# Compiled again when the package comes or goes.
+$(B)/core/step/terminal.o: private CPPFLAGS += $(if $(CURSES),-DSTEP_CURSES)
+$(B)/core/step/terminal.o: $(B)/stamp/step
+
 STEP_C := $(filter core/step/%.c,$(SOURCES))
 STEP_OBJ := $(patsubst %.c,$(B)/%.o,$(STEP_C) $(addprefix core/tool/print/,json.c plain.c style.c term.c text.c usage.c) core/base/json_scan.c)
 STEP_TEST_C := $(addprefix tests/core/step/,test_record.c test_page.c step_views.c)
