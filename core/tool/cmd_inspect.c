@@ -165,6 +165,23 @@ static void print_skipped_tests(const Exercise *e) {
       printf("  not inspected, since its input is too large for that: the test\n  \"%s\"\n", t->name);
 }
 
+int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
+                          const Exercise **exercise) {
+  const Exercise *e = exercise_of(file);
+  const bool unconfined = sandbox && strcmp(sandbox, "none") == 0;
+  *exercise = NULL;
+  if (has_main(text) && e && !unconfined)
+    return usage_error(command,
+                       "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
+                       "run it as your own program, without the sandbox.",
+                       file, e->id);
+  if (!e || has_main(text))
+    return EXIT_PASS;
+  *exercise = e;
+  const int status = begin_sandbox(command, sandbox);
+  return status < 0 ? EXIT_PASS : status;
+}
+
 // An answer runs in the sandbox, a program with the user's own rights. A file that could be either is refused: an answer with a main
 // would otherwise escape the sandbox. Sets `exercise` where the file is an answer; the result is an exit status, or -1 to go on.
 static int choose_subject(InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {

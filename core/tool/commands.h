@@ -49,6 +49,7 @@ int cmd_scale(int argc, char **argv);
 int cmd_launch(int argc, char **argv);
 int cmd_launch_rank(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
+int cmd_step(int argc, char **argv);
 int cmd_cuda(int argc, char **argv);
 int cmd_nvcc(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
@@ -66,6 +67,11 @@ int begin_sandbox(const char *command, const char *level);
 #define SANDBOX_HELP                                                                                                   \
   "--sandbox LEVEL   how answers are confined: namespaces, user, bubblewrap, landlock or none. Without it, the "       \
   "strongest of these that the machine permits, but never none (./ferry doctor shows which)\n"
+
+// The exercise that a file of this text is an answer to, by its name, and the sandbox for it; NULL: it is the user's own program. An exit
+// status: EXIT_PASS to go on, another after a message (an answer with a main, no sandbox).
+int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
+                          const Exercise **exercise);
 
 // The exercise that a person named, or NULL after an error message that lists what is near.
 const Exercise *exercise_named(const char *command, const char *name);

@@ -86,6 +86,30 @@ const Command commands[] = {
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 no findings, 1 findings, 2 wrong command line, 3 the file could not be compiled or run.\n",
      cmd_inspect, false, HELP_ANYWHERE},
+    {"step", "FILE.cu [options] [-- ARGS]", "walk through a kernel, forwards and backwards, a warp at a time",
+     "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. One block of one "
+     "launch "
+     "is recorded, statement by statement: which lanes are active, their variables, their accesses to memory, "
+     "barriers, "
+     "warp functions, and what ./ferry inspect finds in it. Then you walk through the record; it opens at the first "
+     "finding. It needs no GPU.\n"
+     "--kernel NAME   record this kernel; default: the first that is launched\n"
+     "--launch N      record the kernel's launch N, counted from 0; default: 0\n"
+     "--block X,Y,Z   record this block; default: 0,0,0\n"
+     "--limit N       record at most N steps (100000)\n"
+     "--test NAME     of an exercise: run the test whose name contains NAME; default: the first in which something is "
+     "found, else the first\n"
+     "--at STEP       only print this step: a number, finding, race, race:2, line:29\n"
+     "--html FILE     write a page that plays the record; it needs no network\n"
+     "--json FILE     write the record (docs/dev/step_record.md); - is standard output\n"
+     "--dap           be a debug adapter on standard input and output, for VS Code and other editors\n"
+     "-I DIR, -D NAME[=VALUE]  for the preprocessor, as nvcc takes them\n"
+     "--sandbox LEVEL  confine an answer at this level (./ferry run --help) instead of the strongest available. A "
+     "program is not confined: it runs as you\n"
+     "-- ARGS         the program's arguments\n"
+     "Exit status: 0, 2 wrong command line, 3 the file could not be compiled, or there is no record.\n"
+     "Environment: NO_COLOR.\n",
+     cmd_step, false, HELP_ANYWHERE},
     {"cuda", "FILE.cu... [-- ARGS]", "compile a CUDA program and run it on a simulated device",
      "Takes any CUDA program. It needs no GPU and no CUDA toolkit: g++ compiles it.\n"
      "--count     after the run, print launches, copies, bytes, synchronizations, and device memory leaks\n"

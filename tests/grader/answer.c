@@ -80,7 +80,9 @@ static bool compile_c(Answer *a) {
 // off in it for some lines is not, once it comes from there.
 static void include_precompiled(const Answer *a, Command *c) {
   const char *header = a->for_inspector ? CONFIG_PRECOMPILED "/inspected.h" : CONFIG_PRECOMPILED "/judged.h";
-  if (access(header, R_OK) != 0)
+  if (a->for_stepper)
+    command_words(c, "-include cuda_runtime.h");
+  if (a->for_stepper || access(header, R_OK) != 0)
     return;
   command_words(c, "-Wno-dangling-pointer -include");
   command_word(c, "%s", header);
@@ -125,17 +127,19 @@ static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
   command_word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
-  command_words(&transform, a->for_inspector ? "--gcc" : "--judge");
+  command_words(&transform, a->for_stepper ? "--gcc --step table" : a->for_inspector ? "--gcc" : "--judge");
   command_word(&transform, "%s.cu", a->exercise->id);
   command_word(&transform, "%s", "answer.cpp");
   if (!answer_run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   command_program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
-  command_words(&c, a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
+  command_words(&c, a->for_stepper ? STEP_FLAGS : a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
   command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
-  if (a->for_inspector && !a->partly)
+  if (a->for_stepper)
+    command_words(&c, "-include cudasim_all_instrumented.h");
+  else if (a->for_inspector && !a->partly)
     include_all_instrumented(a->exercise, &c);
   command_words(&c, a->with_lines ? "-g1" : "");
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");
@@ -359,6 +363,12 @@ static bool make_folder(Answer *a, const char *source) {
 
 void answer_build_inspected(Answer *a, const Exercise *exercise, const char *source, bool partly) {
   *a = (Answer){.exercise = exercise, .for_inspector = true, .partly = partly};
+  if (make_folder(a, source) && answer_build_is_whole(a))
+    build_for_inspector(a);
+}
+
+void answer_build_stepped(Answer *a, const Exercise *exercise, const char *source) {
+  *a = (Answer){.exercise = exercise, .for_inspector = true, .for_stepper = true, .partly = true};
   if (make_folder(a, source) && answer_build_is_whole(a))
     build_for_inspector(a);
 }

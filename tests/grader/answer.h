@@ -35,10 +35,11 @@ typedef struct Answer {
   char *warning;               // the compiler's first about it, when it was built (malloc), or NULL
   unsigned protections;
   bool real_gpu, for_inspector;
-  bool with_lines; // its program knows the lines of its source
-  bool partly;     // the inspector looks at a part of its blocks or kernels, whatever the run asks for
-  bool starved;    // a tool ended by its time limit, and had no processor for a part of that
-  char mix[330];   // of the inspected one: the file that says what its basic blocks compute; "": not known
+  bool for_stepper; // built for ./ferry step, and for_inspector
+  bool with_lines;  // its program knows the lines of its source
+  bool partly;      // the inspector looks at a part of its blocks or kernels, whatever the run asks for
+  bool starved;     // a tool ended by its time limit, and had no processor for a part of that
+  char mix[330];    // of the inspected one: the file that says what its basic blocks compute; "": not known
   struct Answer
       *inspected; // the same answer compiled for the inspector, for tests that have it looked at; NULL: none has
   const char *inspect_later; // the source, while that one is not begun yet; NULL: it is, or there is none
@@ -53,6 +54,9 @@ bool answers_begin(const char *level, char *why, size_t bytes);
 
 // Compiles and links `source` for the inspector alone, in the sandbox.
 void answer_build_inspected(Answer *a, const Exercise *exercise, const char *source, bool partly);
+
+// The same for ./ferry step. The table of statements is the file `table` in the answer's folder.
+void answer_build_stepped(Answer *a, const Exercise *exercise, const char *source);
 
 // Compiles and links `source` in the sandbox. For the inspector at once and beside it, or `late`: not before answer_inspected asks
 // for it, from `source`, which has to stay; where most answers never come so far, that saves half of the work.

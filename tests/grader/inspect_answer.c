@@ -116,8 +116,7 @@ static void set_all(Settings *s, const InspectJob *job, AnswerRun *r) {
   add(s, "FERRY_INSPECT_MIX", a->mix[0] ? a->mix : NULL);
 }
 
-// What the exercise's driver is asked; what it answers is not looked at. malloc.
-static uint8_t *request_of(const Exercise *e, const char *test, size_t *bytes) {
+uint8_t *inspect_request(const Exercise *e, const char *test, size_t *bytes) {
   static Case c; // large
   uint8_t *request = NULL;
   for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
@@ -135,7 +134,7 @@ static SandboxResult run_test(const InspectJob *job, AnswerRun *r) {
   const InspectAnswer *subject = job->data;
   char bundle[512];
   size_t bytes = 0;
-  uint8_t *request = request_of(subject->exercise, r->test->name, &bytes);
+  uint8_t *request = inspect_request(subject->exercise, r->test->name, &bytes);
   const char *argv[] = {job->build.program, NULL};
   set_all(&settings, job, r);
   tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
@@ -157,10 +156,10 @@ static SandboxResult run_test(const InspectJob *job, AnswerRun *r) {
 }
 
 // The answer may have put anything there.
-static FILE *open_record(const char *folder) {
+FILE *inspect_open_record(const char *folder, const char *name) {
   char path[300];
   struct stat about;
-  snprintf(path, sizeof path, "%s/record", folder);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   const int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const bool plain = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 1;
   FILE *record = plain ? fdopen(file, "r") : NULL;
@@ -192,7 +191,7 @@ static bool run_and_add(InspectJob *job, const Test *test, bool descending) {
     return false;
   }
   SandboxResult r = run_test(job, &run);
-  FILE *record = open_record(run.folder);
+  FILE *record = inspect_open_record(run.folder, "record");
   const bool added = record && take_record(&job->inspection, ((InspectAnswer *)job->data)->answer, record, descending);
   if (!added)
     say_no_record(&r, test->name);

@@ -16,4 +16,9 @@ typedef struct InspectAnswer {
 extern const InspectSubject inspect_answer;
 void inspect_answer_free(InspectAnswer *a);
 
+// What the exercise's driver is asked in a test; what it answers is not looked at (malloc).
+uint8_t *inspect_request(const struct Exercise *e, const char *test, size_t *bytes);
+// A plain file that a run has left in its folder; NULL: there is none, or it is something else.
+FILE *inspect_open_record(const char *folder, const char *name);
+
 #endif

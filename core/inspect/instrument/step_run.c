@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Builds and runs a user's own program for `./ferry step`. An answer to an exercise is built and run by tests/grader/step_answer.c.
 #include "inspect/instrument/step_run.h"
+#include "inspect/step/exit_status.h"
 #include "tool/compile/files.h"
 #include "tool/compile/process.h"
 #include "tool/print/text.h"
@@ -36,13 +37,14 @@ bool step_build(InspectJob *job) {
   return inspect_build_program(job);
 }
 
-static int run(const InspectJob *job, const StepSettings *s) {
+static int run(const InspectJob *job, const StepSettings *s, const char *messages) {
   fflush(NULL);
   const pid_t pid = fork();
   if (pid == 0) {
     for (int i = 0; i < s->count; i++)
       putenv((char *)(uintptr_t)s->text[i]);
     redirect_to("/dev/null", O_WRONLY, 1);
+    redirect_to(messages, O_WRONLY | O_CREAT | O_TRUNC, 2);
     job->options.arguments[0] = (char *)(uintptr_t)job->build.program;
     execv(job->build.program, job->options.arguments);
     _exit(127);
@@ -52,15 +54,23 @@ static int run(const InspectJob *job, const StepSettings *s) {
 
 bool step_run(InspectJob *job, const StepWanted *w, FILE *said) {
   static StepSettings settings; // large
-  char record[300], whole[300];
+  char record[300], whole[300], messages[300];
+  char *text;
   snprintf(record, sizeof record, "%s/steps", job->build.folder);
   snprintf(whole, sizeof whole, "%s/record", job->build.folder);
   step_settings(&settings, w, job->build.table, record);
-  const int status = run(job, &settings);
+  snprintf(messages, sizeof messages, "%s/messages", job->build.folder);
+  const int status = run(job, &settings, messages);
   FILE *from = fopen(record, "r");
   const bool good = from && step_complete(job, from, whole);
   if (from)
     fclose(from);
+  if (!good && (text = file_read(messages, NULL))) {
+    fputs(text, said);
+    free(text);
+  }
+  if (status == STEP_NO_BLOCK)
+    return false;
   if (!good && w->launch && strcmp(w->launch, "0") != 0)
     fprintf(said,
             "ferry step: there was no launch %s of %s (the first is launch 0). ./ferry inspect lists the kernels.\n",

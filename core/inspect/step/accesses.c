@@ -191,8 +191,10 @@ void step_access(struct block_state *bs, uint64_t address, unsigned bytes, uint3
     return;
   }
   const int array = array_of(address, bytes, space);
+  lane->array = array;
   if (array < 0)
     return;
+  lane->offset = (int64_t)(address - step_arrays[array].address);
   struct step *s = step_of_thread();
   const int number = bs->thread % WARP, at = access_of(s, kind, event, array, bytes, number);
   struct step_access *a = &s->accesses[at];

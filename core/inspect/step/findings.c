@@ -87,13 +87,28 @@ static int own_thread(void) {
   return (int)(step_lane() - step_block.lanes);
 }
 
+// Of an access beyond its array's end: which element.
+static void add_access(struct found *f) {
+  const enum finding_kind kind = f->finding->kind;
+  const struct step_lane *lane = step_lane();
+  if ((kind != FIND_BOUNDS_GLOBAL && kind != FIND_BOUNDS_ARRAY && kind != FIND_BOUNDS_DYNAMIC) || lane->array < 0)
+    return;
+  const struct step_array *array = &step_arrays[lane->array];
+  const long long elements = (long long)(array->bytes / array->element);
+  f->array = lane->array;
+  f->element = lane->offset / array->element;
+  if (f->element >= elements && asprintf(&f->text, "thread %d accesses %s[%lld], which has %lld elements", f->thread,
+                                         array->name, (long long)f->element, elements) < 0)
+    f->text = NULL;
+}
+
 void step_found(const struct finding *finding) {
   struct found *f = find(finding);
   const int thread = own_thread();
   if (step_lane()->depth == 0 || finding->kind == FIND_UNINITIALIZED_SHARED)
     return;
   if (f == NULL)
-    add(finding, (int)(step_of_thread() - step_steps), thread);
+    add_access(add(finding, (int)(step_of_thread() - step_steps), thread));
   else if (f->step == step_lane()->step)
     f->lanes |= 1u << thread % WARP;
 }

@@ -115,7 +115,7 @@ void step_take_turn(int thread) {
         began = warp_steps[w];
       }
     step_block.warp = (int)warp;
-    if (best < 0 || best == thread || (best / WARP == thread / WARP && compare((unsigned)best, (unsigned)thread) == 0))
+    if (best < 0 || best == thread)
       break;
     sim_let_run((unsigned)best);
   }

@@ -20,8 +20,6 @@
 #include "cudasim_launch.h"
 #include "cudasim_step.h"
 
-// The program's exit status where the launch has no such block.
-enum { STEP_NO_BLOCK = 3 };
 enum { STEP_VARIABLE_BYTES = 256, STEP_ACCESS_BYTES = 16, STEP_UNSET = 0xfe };
 
 // ---- the table of statements (table.c) -----------------------------------------------------------------------------------
@@ -124,6 +122,8 @@ struct step_lane {
   char next; // the kind of step that it is about to do
   int step;  // -1: it has not done anything there yet
   uint64_t looked;
+  int array; // of its last access, and where; -1: none
+  int64_t offset;
   struct step_pending *pending; // writes whose values are there when it goes on
   int pending_count, pending_room;
 };

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#ifndef INSPECT_STEP_EXIT_STATUS_H
+#define INSPECT_STEP_EXIT_STATUS_H
+
+// Of a program that ./ferry step runs, and whose launch has no block such as is asked for. It has said so.
+enum { STEP_NO_BLOCK = 120 };
+
+#endif
