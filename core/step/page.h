@@ -32,6 +32,8 @@ void step_page(const Record *r, int step, const StepView *view, Text *page);
 void page_variables(const Record *r, int step, const StepView *view, int rows, Text *page);
 void page_accesses(const Record *r, int step, const StepView *view, int rows, Text *page);
 void page_memory(const Record *r, int step, const StepView *view, int rows, Text *page);
+// "!reads  tile[lane][0]  shared, 32 wavefronts (ideal 1), bank 0", in one line. Returns whether it costs twice the ideal or more.
+bool page_access_line(const Record *r, const Step *s, const StepAccess *a, int columns, Text *line);
 // Breaks text at blanks; lines after the first are indented.
 void page_wrapped(Text *page, const char *style, int columns, int indent, const char *text);
 

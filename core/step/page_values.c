@@ -189,27 +189,32 @@ static void price(const Record *r, const StepAccess *a, const StepCost *cost, Te
     text_add(line, ", %d banks", __builtin_popcount(cost->banks));
 }
 
-static void one_access(const Record *r, const Step *s, const StepAccess *a, int columns, Text *page) {
+bool page_access_line(const Record *r, const Step *s, const StepAccess *a, int columns, Text *line) {
   const StepArray *array = &r->arrays[a->array];
   const char type[2] = {array->letter, '\0'};
   const StepCost cost = step_cost(r, a);
   const bool dear = cost.units > 1 && cost.units >= 2 * cost.ideal;
   char name[200], values[200];
   StepLanes lanes;
-  Text line = {0};
   name_elements(r, a, name, sizeof name);
-  text_add(&line, "%c%-6s %s  %s, ", dear ? '!' : ' ',
+  text_add(line, "%c%-6s %s  %s, ", dear ? '!' : ' ',
            a->kind == 'r'   ? "reads"
            : a->kind == 'w' ? "writes"
                             : "atomic",
            name, array->shared ? "shared" : "global");
-  price(r, a, &cost, &line);
+  price(r, a, &cost, line);
   if (a->bytes != array->element)
-    text_add(&line, ", %d bytes each", a->bytes);
+    text_add(line, ", %d bytes each", a->bytes);
   step_lanes_of(&a->values, &lanes);
   if (step_pattern(&lanes, step_warp_mask(r, s->warp), type, values, sizeof values) &&
-      line.used + strlen(values) + 13 <= (size_t)columns)
-    text_add(&line, a->kind == 'a' ? "; afterwards %s" : "; value %s", values);
+      line->used + strlen(values) + 13 <= (size_t)columns)
+    text_add(line, a->kind == 'a' ? "; afterwards %s" : "; value %s", values);
+  return dear;
+}
+
+static void one_access(const Record *r, const Step *s, const StepAccess *a, int columns, Text *page) {
+  Text line = {0};
+  const bool dear = page_access_line(r, s, a, columns, &line);
   page_wrapped(page, dear ? STEP_STYLE_RED : "", columns, 8, line.at);
   text_free(&line);
 }

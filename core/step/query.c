@@ -198,6 +198,22 @@ void step_query_lanes(const Record *r, int step, const StepQuery *q, const StepP
   }
 }
 
+const char *step_query_type(const Record *r, const StepQuery *q, const StepPlace *place) {
+  static char letter[2];
+  if (place->array >= 0) {
+    letter[0] = r->arrays[place->array].letter;
+    return letter;
+  }
+  if (place->variable < 0)
+    return "i32";
+  const StepVariable *v = &r->variables[place->variable];
+  for (int i = q->path_count - 1; i >= 0; i--)
+    for (int m = 0; q->path[i].member[0] && m < v->member_count; m++)
+      if (strcmp(v->members[m].name, q->path[i].member) == 0)
+        return v->members[m].type;
+  return v->type;
+}
+
 static bool compares(StepValue value, const StepQuery *q) {
   const double x = step_number(value);
   if (isnan(x))

@@ -242,6 +242,8 @@ bool step_query_place(const Record *r, int step, int depth, const StepQuery *q, 
                       size_t why_bytes);
 // The values in the lanes of the step's warp, the path followed.
 void step_query_lanes(const Record *r, int step, const StepQuery *q, const StepPlace *place, StepLanes *lanes);
+// Of what it is: "f32". Valid until the next call.
+const char *step_query_type(const Record *r, const StepQuery *q, const StepPlace *place);
 // Whether it holds behind the step, in the query's lane or in any lane of the step. Without a comparison: whether the step changed it.
 bool step_query_holds(const Record *r, int step, const StepQuery *q);
 // The next or previous step that changes it so that it holds; -1: none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shows a record without recording one:
 //   step_views sample                 writes a record to stdout
+//   step_views dap                    the debug adapter; the record of FILE.cu is FILE.cu.json
 //   step_views print RECORD AT [COLUMNS]
 //   step_views terminal RECORD AT
 //   step_views time RECORD [ROWS]     the CPU time that the pages of all steps take
@@ -44,9 +45,22 @@ static void time_pages(const Record *r, int rows) {
          1e3 * sum / r->step_count, 1e3 * worst, worst_step);
 }
 
+// In place of a recorder: the program's path and ".json" is its record, and "broken" in its name is an error of the compiler.
+static bool copy_record(const StepLaunch *launch, char *path, size_t path_bytes, FILE *said) {
+  snprintf(path, path_bytes, "%s.json", launch->program);
+  fprintf(said, "%s: kernel %s, block %s, launch %d", launch->program, launch->kernel ? launch->kernel : "(first)",
+          launch->block ? launch->block : "(first)", launch->launch);
+  for (int i = 0; i < launch->argument_count; i++)
+    fprintf(said, ", \"%s\"", launch->arguments[i]);
+  fprintf(said, strstr(launch->program, "broken") ? "\nerror: expected ';'\n" : "\n");
+  return strstr(launch->program, "broken") == NULL;
+}
+
 int main(int argc, char **argv) {
   if (argc == 2 && strcmp(argv[1], "sample") == 0)
     return fputs(sample, stdout) < 0;
+  if (argc == 2 && strcmp(argv[1], "dap") == 0)
+    return step_dap(copy_record);
   if (argc < 3)
     return 2;
   Record *r = load(argv[2]);
