@@ -68,7 +68,7 @@ write_part() { # PART FILE PICTURE: for each check its heading and table, or tha
       "$1" "$3" "$1" >"$work/$1"
     cat "$work/$1.table" >>"$work/$1"
   else
-    echo "No GPU has been measured yet; [the GPU check](gpu_check.md) says how to measure one." >"$work/$1"
+    echo "No GPU has been measured yet; [the GPU check](gpu_check.md) explains how to measure one." >"$work/$1"
   fi
 }
 

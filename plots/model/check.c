@@ -150,7 +150,7 @@ static void print_set(const Verdict *verdicts, int count, const char *set) {
   printf("| **all %d** | %d | **", tables, rows);
   print_share(ordered, pairs);
   printf("** | **x%.2f** | |\n", exp(error / rows));
-  printf("\nWith each table counted alike, however many rows it has: %.1f %% of the pairs, x%.2f.\n",
+  printf("\nIf each table has the same weight, regardless of its number of rows: %.1f %% of the pairs, error x%.2f.\n",
          100 * shares / with_pairs, exp(errors / tables));
 }
 
@@ -169,8 +169,8 @@ static void print_worst(void) {
   int off = 0;
   while (off < row_count && fabs(sorted[off].error) > log(2))
     off++;
-  printf("%d of %d rows are off by more than a factor of two; the worst:\n\n", off, row_count);
-  printf("| table | kernel | size | published | modeled | what limits it in the model |\n| --- | --- | --- | --- | "
+  printf("%d of %d rows differ from the model by more than a factor of two. The worst are:\n\n", off, row_count);
+  printf("| table | kernel | size | published | modeled | bottleneck in the model |\n| --- | --- | --- | --- | "
          "--- | --- |\n");
   for (int i = 0; i < off && i < 16; i++)
     printf("| %s | %s | %.0f | %.4g %s | %.4g %s | %s |\n", sorted[i].table, sorted[i].kernel, sorted[i].size,
@@ -186,7 +186,7 @@ static void print_parameters(void) {
     MODEL_GPU_VALUES(X)
 #undef X
   }
-  printf("Of the numbers in the table of GPUs (architectures apart) ");
+  printf("Of the GPU parameters (those of the architectures not included), ");
   for (int i = 0; i < 5; i++)
     printf("%d are %s%s", counts[i], marks[i], i < 3 ? ", " : i == 3 ? " and " : ".\n");
 }
