@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `ferry grade --merge`: results of parts, put together. Whatever does not fit is told, all of it, and then nothing is written.
+// `ferry grade --merge`: merges the results of parts. If the files do not fit together, it reports every problem and writes nothing.
 #include "merge.h"
 #include "sandbox.h"
 #include <stdio.h>
@@ -26,9 +26,10 @@ static void find_duplicates(Merge *m) {
       continue;
     said = b->learner;
     if (a->file == b->file)
-      complain(m, "%s is twice in %s", b->learner, a->file->path);
+      complain(m, "%s contains results of %s twice; remove one of them", a->file->path, b->learner);
     else
-      complain(m, "%s is in %s and in %s; leave one out", b->learner, a->file->path, b->file->path);
+      complain(m, "both %s and %s contain results of %s; leave out one of the files", a->file->path, b->file->path,
+               b->learner);
   }
 }
 
@@ -41,18 +42,19 @@ static void compare_files(Merge *m) {
     first = first ? first : f;
     if (f->devices != first->devices)
       complain(m,
-               "%s was graded with %d simulated devices, %s with %d; grade one of them again with the other's "
+               "%s was graded with %d simulated devices, and %s with %d; grade one of them again with the other's "
                "FERRY_SIM_DEVICES",
                first->path, first->devices, f->path, f->devices);
     if (f->secret_seed != first->secret_seed)
-      complain(m, "%s was graded with --seed, %s without: their inputs are not alike",
-               f->secret_seed ? f->path : first->path, f->secret_seed ? first->path : f->path);
+      complain(
+          m, "%s was graded with --seed, and %s without, so their inputs differ; grade all parts with the same --seed",
+          f->secret_seed ? f->path : first->path, f->secret_seed ? first->path : f->path);
     if (!f->class != !first->class)
-      complain(m, "%s is one of several parts (--part), %s is none", f->class ? f->path : first->path,
-               f->class ? first->path : f->path);
+      complain(m, "%s is one part of a class (--part), but %s is not; merge either parts or files without --part",
+               f->class ? f->path : first->path, f->class ? first->path : f->path);
     if (f->class && first->class && f->parts != first->parts)
-      complain(m, "%s is part %d of %d, %s part %d of %d: those are not the same parts", first->path, first->part,
-               first->parts, f->path, f->part, f->parts);
+      complain(m, "%s is part %d of %d, but %s is part %d of %d; grade all parts with the same number of parts",
+               first->path, first->part, first->parts, f->path, f->part, f->parts);
   }
 }
 
@@ -70,11 +72,11 @@ static bool is_there(const Merge *m, const char *learner) {
   return false;
 }
 
-// Everybody of the class has results, and nobody else.
+// Exactly the learners of the class have results.
 static void check_class(Merge *m, char **class, int class_count) {
   for (int i = 0; i < class_count; i++)
     if (!is_there(m, class[i]))
-      complain(m, "%s has no results in these files", class[i]);
+      complain(m, "%s has no results in these files; add the file with this learner's results", class[i]);
   const char *before = NULL;
   for (int i = 0; i < m->entry_count; i++) {
     const char *learner = m->entries[i].learner;
@@ -82,12 +84,13 @@ static void check_class(Merge *m, char **class, int class_count) {
     for (int j = 0; j < class_count && !known; j++)
       known = strcmp(class[j], learner) == 0;
     if (!known)
-      complain(m, "%s in %s is not in the class", learner, m->entries[i].file->path);
+      complain(m, "%s in %s is not a learner of the class; leave out these results, or add the learner's folder",
+               learner, m->entries[i].file->path);
     before = learner;
   }
 }
 
-// Every part once, of one class, and everybody of the class in one of them.
+// Every part is there once, all are of one class, and each learner of the class is in one of them.
 static void check_parts(Merge *m) {
   const ResultFile *first = NULL;
   for (int i = 0; i < m->file_count && !first; i++)
@@ -99,13 +102,12 @@ static void check_parts(Merge *m) {
     for (int i = 0; i < m->file_count; i++)
       found |= m->files[i].class && m->files[i].part == part;
     if (!found)
-      complain(m, "part %d of %d is not there: ./ferry grade --class DIR --part %d/%d --json FILE makes it", part,
+      complain(m, "part %d of %d is missing; create it with ./ferry grade --class DIR --part %d/%d --json FILE", part,
                first->parts, part, first->parts);
   }
   for (int i = 0; i < m->file_count; i++)
     if (m->files[i].class && !same_names(m->files[i].class, first->class))
-      complain(m, "%s and %s were graded with other learners in the class: grade both again", first->path,
-               m->files[i].path);
+      complain(m, "%s and %s list different learners of the class; grade both again", first->path, m->files[i].path);
   int count = 0;
   char **names = NULL;
   for (const Json *name = first->class->first; name; name = name->next)
@@ -144,12 +146,13 @@ static void add_learners(Merge *m, Grading *g) {
       if (here)
         l->verdicts[e] = m->entries[i++].verdict;
       else
-        complain(m, "%s has no result for %s, which others have", l->name, g->exercises[e]->id);
+        complain(m, "%s has no result for %s, but other learners have one; grade this exercise for all learners",
+                 l->name, g->exercises[e]->id);
     }
   }
 }
 
-// What was in force everywhere, at which levels.
+// The protections that every grading had, and the sandbox levels.
 static void add_protections(Grading *g) {
   static char levels[128];
   for (int i = 0; i < g->learner_count; i++)
@@ -170,7 +173,7 @@ int grading_merge(Grading *g, char **paths, int count, char **class, int class_c
     m.files[i] = (ResultFile){.path = paths[i], .devices = -1};
     merge_read(&m, &m.files[i]);
   }
-  bool readable = m.complaints == 0; // else all that a file lacks would be missed in the whole as well
+  bool readable = m.complaints == 0; // otherwise, everything that an unreadable file lacks would be reported as missing
   if (m.entry_count > 0)
     qsort(m.entries, (size_t)m.entry_count, sizeof *m.entries, by_learner);
   find_duplicates(&m);
@@ -188,7 +191,7 @@ int grading_merge(Grading *g, char **paths, int count, char **class, int class_c
     g->secret_seed = m.files[0].secret_seed;
     g->complete = true;
     if (g->learner_count == 0)
-      complain(&m, "there are no results in %s", paths[0]);
+      complain(&m, "%s contains no results", paths[0]);
   }
   for (int i = 0; i < count; i++)
     json_free(m.files[i].json);
@@ -197,7 +200,7 @@ int grading_merge(Grading *g, char **paths, int count, char **class, int class_c
   free(m.entries);
   free(m.files);
   if (m.complaints > MOST_COMPLAINTS)
-    fprintf(stderr, "ferry grade --merge: and %d more\n", m.complaints - MOST_COMPLAINTS);
+    fprintf(stderr, "ferry grade --merge: and %d more problems\n", m.complaints - MOST_COMPLAINTS);
   if (m.complaints > 0)
     fprintf(stderr, "ferry grade --merge: nothing was written\n");
   return m.complaints > 0 ? EXIT_USAGE : -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads a file that `ferry grade --json` wrote; on other machines, and hands may have changed it since.
+// Reads a file that `ferry grade --json` wrote, possibly on another machine. It may have been edited.
 #include "case.h"
 #include "merge.h"
 #include "tool/print/plain.h"
@@ -43,7 +43,7 @@ static const char *text_of(const Json *json, const char *key) {
   return value ? value->string : NULL;
 }
 
-// A whole number from 0 to `most`; -1 where there is none.
+// A whole number from 0 to `most`; -1 if there is none.
 static int count_of(const Json *json, const char *key, int most) {
   const Json *value = json_get(json, key, JSON_NUMBER);
   return value && value->number >= 0 && value->number <= most && value->number == floor(value->number)
@@ -66,7 +66,7 @@ static bool status_of(const Json *json, Status *status) {
   return false;
 }
 
-// A mistake as a file tells of it; the checks' own are not all within reach.
+// The mistake that the file names. Not every check's own mistakes are accessible here.
 static const Mistake *mistake_of(const Json *json) {
   if (!text_of(json, "mistake"))
     return NULL;
@@ -92,7 +92,7 @@ static const char *level_named(const char *name) {
   return NULL;
 }
 
-// The counts and the score have to be what the tests make them: nobody writes another score into a file by hand.
+// The counts and the score must follow from the tests, so that an edited score is detected.
 static bool adds_up(const Json *json, const Verdict *v) {
   int passed = 0, skipped = 0;
   for (int i = 0; i < v->test_count; i++) {
@@ -107,25 +107,25 @@ static bool adds_up(const Json *json, const Verdict *v) {
          schedule == (passed > 0 && passed + skipped == v->test_count);
 }
 
-// NULL, or what is wrong with it.
+// NULL, or the error.
 static const char *read_verdict(const Json *json, Verdict *v) {
   const Json *test = json_get(json, "tests", JSON_ARRAY), *on_gpu = json_get(json, "on_gpu", JSON_BOOL);
   const char *protections = text_of(json, "protections"), *version = text_of(json, "version");
   if (!test || !on_gpu || !version || !status_of(json, &v->status))
-    return "has no status, version or tests";
+    return "has no status, version or tests; grade it again";
   char here[20], level[32];
   snprintf(here, sizeof here, "%016llx", (unsigned long long)exercise_version(v->exercise));
   if (strcmp(version, here) != 0)
-    return "was judged by other tests than this ./ferry has; grade it again with this version";
+    return "was graded with a different version of the tests; grade it again with this ./ferry";
   for (test = test->first; v->test_count < MAX_TESTS && v->exercise->tests[v->test_count].name; test = test->next) {
     TestVerdict *t = &v->tests[v->test_count];
     t->test = &v->exercise->tests[v->test_count++];
     const char *name = test ? text_of(test, "name") : NULL;
     if (!name || strcmp(name, t->test->name) != 0 || !read_test(test, t))
-      return "has other tests than this exercise, or none that can be read";
+      return "contains tests that this exercise does not have, or unreadable tests; grade it again";
   }
   if (test)
-    return "has other tests than this exercise, or none that can be read";
+    return "contains tests that this exercise does not have, or unreadable tests; grade it again";
   v->passed = count_of(json, "passed", MAX_TESTS);
   v->skipped = count_of(json, "skipped", MAX_TESTS);
   v->stars = count_of(json, "stars", verdict_most_stars(v->exercise));
@@ -134,8 +134,10 @@ static const char *read_verdict(const Json *json, Verdict *v) {
   v->real_gpu = on_gpu->truth;
   if (protections &&
       (!(v->protections = sandbox_described(protections, level, sizeof level)) || !(v->level = level_named(level))))
-    return "names protections that there are not";
-  return v->seconds >= 0 && adds_up(json, v) ? NULL : "has counts or a score that its tests do not add up to";
+    return "names sandbox protections that do not exist; grade it again";
+  return v->seconds >= 0 && adds_up(json, v)
+             ? NULL
+             : "has counts or a score that do not match its tests; use the file as ./ferry grade wrote it";
 }
 
 static void read_exercise(Merge *m, const ResultFile *f, const char *learner, const Json *json) {
@@ -145,7 +147,8 @@ static void read_exercise(Merge *m, const ResultFile *f, const char *learner, co
     if (strcmp(exercise_at(i)->id, id) == 0)
       e = exercise_at(i);
   if (!e) {
-    complain(m, "%s: \"%s\" is no exercise of this ./ferry", f->path, id ? id : "");
+    complain(m, "%s: this ./ferry has no exercise \"%s\"; grade and merge with the same version", f->path,
+             id ? id : "");
     return;
   }
   if (m->entry_count == m->room) {
@@ -163,7 +166,7 @@ static void read_exercise(Merge *m, const ResultFile *f, const char *learner, co
   entry->verdict.exercise = e;
   const char *wrong = read_verdict(json, &entry->verdict);
   if (wrong)
-    complain(m, "%s: %s of %s %s", f->path, id, learner, wrong);
+    complain(m, "%s: the result of %s for %s %s", f->path, learner, id, wrong);
 }
 
 static bool read_head(Merge *m, ResultFile *f) {
@@ -171,8 +174,8 @@ static bool read_head(Merge *m, ResultFile *f) {
              *secret = json_get(f->json, "secret_seed", JSON_BOOL);
   f->devices = count_of(f->json, "simulated_devices", 1024);
   if (!complete || !json_get(f->json, "learners", JSON_ARRAY) || f->devices < 0 || !secret) {
-    complain(m, "%s is no file of ./ferry grade --json%s", f->path,
-             complete ? ", or one of an older version: grade again" : "");
+    complain(m, "%s was not written by ./ferry grade --json%s", f->path,
+             complete ? " of this version; grade again" : "");
     return false;
   }
   f->secret_seed = secret->truth;
@@ -184,12 +187,12 @@ static bool read_head(Merge *m, ResultFile *f) {
     for (const Json *name = f->class->first; name; name = name->next)
       names = names && name->kind == JSON_STRING;
     if (f->part < 1 || f->part > f->parts || !names) {
-      complain(m, "%s does not say which part of which class it is", f->path);
+      complain(m, "%s does not state its part and its class correctly; grade this part again", f->path);
       return false;
     }
   }
   if (!complete->truth) {
-    complain(m, "%s is of a grading that did not come to its end; run that again", f->path);
+    complain(m, "%s is incomplete because its grading was interrupted; run that command again", f->path);
     return false;
   }
   return true;
@@ -206,7 +209,7 @@ void merge_read(Merge *m, ResultFile *f) {
   f->json = json_read(text, bytes, why, sizeof why);
   free(text);
   if (!f->json) {
-    complain(m, "%s is damaged, or no file of --json: %s", f->path, why);
+    complain(m, "%s is damaged, or was not written by ./ferry grade --json: %s", f->path, why);
     return;
   }
   if (!read_head(m, f))
@@ -215,7 +218,7 @@ void merge_read(Merge *m, ResultFile *f) {
     const char *name = text_of(l, "name");
     const Json *exercises = json_get(l, "exercises", JSON_ARRAY);
     if (!name || !*name || !exercises) {
-      complain(m, "%s: a learner without a name or exercises", f->path);
+      complain(m, "%s: a learner has no name or no exercises; grade again", f->path);
       continue;
     }
     for (const Json *e = exercises->first; e; e = e->next)

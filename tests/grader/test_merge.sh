@@ -113,7 +113,7 @@ for task in 1 2; do
   array $task part class results 3 >"$work/m.text" &
 done
 wait
-says 'Slurm: the merge names the missing part' 2 'part 3 of 3 is not there' array '' merge class results
+says 'Slurm: the merge names the missing part' 2 'part 3 of 3 is missing' array '' merge class results
 says 'Slurm: a part' 1 'points' array 3 part class results 3
 says 'Slurm: the merge' 1 'ada: 2.00 of' array '' merge class results
 cmp -s <(cut -d, -f1-7 "$work/secret/whole.csv") <(cut -d, -f1-7 "$work/here/results/all.csv") && [ -s "$work/here/results/all.xml" ]
@@ -170,40 +170,40 @@ changed() { # NAME TEXT PYTHON: of ada's file
   change "$work/ada.json" "$work/changed.json" "$3"
   refuses "$1" "$2" "$work/changed.json" "$work/bob.json"
 }
-refuses 'the same file twice' 'ada is in ' "$work/ada.json" "$work/ada.json"
-changed 'a learner twice in a file' 'ada is twice in' 'r["learners"].append(l)'
-changed 'another version of the tests' '03_1_create_on_the_device of ada was judged by other tests than this ./ferry has' 'e["version"] = "0123456789abcdef"'
-changed 'an exercise that is not there' '"99_nothing" is no exercise' 'e["id"] = "99_nothing"'
-changed 'other tests' 'has other tests than this exercise' 't["name"] = "another"'
-changed 'a test too many' 'has other tests than this exercise' 'e["tests"].append(t)'
-changed 'a better score by hand' 'do not add up' 'e["passed"] -= 1'
-changed 'a count with its score by hand' 'do not add up' 'e["passed"] -= 1; e["score"] = round(e["passed"] / len(e["tests"]), 4)'
-changed 'a status by hand' 'do not add up' 'e["status"] = "fail"'
-changed 'a score by hand' 'do not add up' 'e["score"] = 0.5'
+refuses 'the same file twice' 'contain results of ada; ' "$work/ada.json" "$work/ada.json"
+changed 'a learner twice in a file' 'contains results of ada twice' 'r["learners"].append(l)'
+changed 'another version of the tests' 'the result of ada for 03_1_create_on_the_device was graded with a different version of the tests' 'e["version"] = "0123456789abcdef"'
+changed 'an exercise that is not there' 'has no exercise "99_nothing"' 'e["id"] = "99_nothing"'
+changed 'other tests' 'contains tests that this exercise does not have' 't["name"] = "another"'
+changed 'a test too many' 'contains tests that this exercise does not have' 'e["tests"].append(t)'
+changed 'a better score by hand' 'do not match its tests' 'e["passed"] -= 1'
+changed 'a count with its score by hand' 'do not match its tests' 'e["passed"] -= 1; e["score"] = round(e["passed"] / len(e["tests"]), 4)'
+changed 'a status by hand' 'do not match its tests' 'e["status"] = "fail"'
+changed 'a score by hand' 'do not match its tests' 'e["score"] = 0.5'
 changed 'an unknown status' 'has no status' 'e["status"] = "splendid"'
-changed 'made-up protections' 'protections that there are not' 'e["protections"] = "namespaces: a dragon"'
-changed 'not at its end' 'did not come to its end' 'r["complete"] = False'
+changed 'made-up protections' 'protections that do not exist' 'e["protections"] = "namespaces: a dragon"'
+changed 'not at its end' 'its grading was interrupted' 'r["complete"] = False'
 changed 'other devices' 'simulated devices' 'r["simulated_devices"] = 4'
 changed 'a seed and none' 'with --seed' 'r["secret_seed"] = True'
 changed 'an older file' 'older version' 'del r["secret_seed"]'
-changed 'a learner without a name' 'without a name' 'l["name"] = ""'
-changed 'something else' 'no file of ./ferry grade --json' 'del r["learners"]'
+changed 'a learner without a name' 'a learner has no name' 'l["name"] = ""'
+changed 'something else' 'was not written by ./ferry grade --json' 'del r["learners"]'
 "$ferry" grade --answers "$class/ada" --only 11 --json "$work/eleven.json" >/dev/null
-refuses 'an exercise too few' 'bob has no result for 02_1_choose_a_device, which others have' "$work/ada.json" "$work/bob.json" "$work/eleven.json"
+refuses 'an exercise too few' 'bob has no result for 02_1_choose_a_device, but other learners have one' "$work/ada.json" "$work/bob.json" "$work/eleven.json"
 head -c 700 "$work/ada.json" >"$work/short.json"
 refuses 'a file cut short' 'is damaged' "$work/short.json" "$work/bob.json"
 refuses 'a file of another format' 'line 1: ' "$work/secret/whole.csv"
 refuses 'a file that is not there' 'cannot be read' "$work/nowhere.json"
 refuses 'a missing learner' 'gus has no results in these files' "$work/ada.json" "$work/bob.json" --class "$class"
 mkdir -p "$work/others/ada"
-refuses 'a learner of another class' 'bob in '"$work/bob.json"' is not in the class' "$work/ada.json" "$work/bob.json" --class "$work/others"
-refuses 'a missing part' 'part 2 of 3 is not there' "$work/own1.json" "$work/own3.json"
-refuses 'a part twice' 'leave one out' "$work/own1.json" "$work/own1.json" "$work/own2.json" "$work/own3.json"
-refuses 'a part and a whole' 'is none' "$work/own1.json" "$work/secret/whole.json"
+refuses 'a learner of another class' 'bob in '"$work/bob.json"' is not a learner of the class' "$work/ada.json" "$work/bob.json" --class "$work/others"
+refuses 'a missing part' 'part 2 of 3 is missing' "$work/own1.json" "$work/own3.json"
+refuses 'a part twice' 'leave out one of the files' "$work/own1.json" "$work/own1.json" "$work/own2.json" "$work/own3.json"
+refuses 'a part and a whole' 'merge either parts or files without --part' "$work/own1.json" "$work/secret/whole.json"
 change "$work/own2.json" "$work/changed.json" 'r["class"].append("zoe")'
-refuses 'parts of different classes' 'other learners in the class' "$work/own1.json" "$work/changed.json" "$work/own3.json"
+refuses 'parts of different classes' 'list different learners of the class' "$work/own1.json" "$work/changed.json" "$work/own3.json"
 change "$work/own2.json" "$work/changed.json" 'r["parts"] = 4'
-refuses 'parts of different numbers' 'not the same parts' "$work/own1.json" "$work/changed.json" "$work/own3.json"
+refuses 'parts of different numbers' 'with the same number of parts' "$work/own1.json" "$work/changed.json" "$work/own3.json"
 change "$work/own2.json" "$work/changed.json" 'r["learners"] = r["learners"][1:]'
 refuses 'somebody taken out of a part' 'has no results in these files' "$work/own1.json" "$work/changed.json" "$work/own3.json"
 mapfile -t files < <(for _ in $(seq 100); do echo "$work/nowhere"; done)
