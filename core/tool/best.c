@@ -172,7 +172,8 @@ int cmd_best(int argc, char **argv) {
   if (argc == 2 && !e)
     return EXIT_USAGE;
   if (e && !exercise_scored(e))
-    return usage_error(argv[0], "%s is no open exercise: it is passed, or it is not", e->id);
+    return usage_error(
+        argv[0], "%s is not a performance challenge, so it has no best time. ./ferry best lists the challenges", e->id);
   for (int i = 0; i < exercise_count(); i++)
     if (exercise_scored(exercise_at(i)) && (!e || e == exercise_at(i)))
       print_table(exercise_at(i));

@@ -147,7 +147,7 @@ static const TestVerdict *scored_test(const Verdict *v) {
   return NULL;
 }
 
-// An open exercise: is it faster than all before? Once it has passed nothing but that is of interest.
+// A performance challenge: once it has passed, report only whether the answer is faster than all earlier ones.
 static void say_score(const Verdict *v, bool kept) {
   const TestVerdict *t = scored_test(v);
   if (!t || v->status != STATUS_PASS) // what is wrong has no stars

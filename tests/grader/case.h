@@ -23,7 +23,7 @@ typedef struct LostStar {
   const Mistake *mistake;
 } LostStar;
 
-// What an answer of an open exercise has come to.
+// The result of an answer to a performance challenge.
 typedef struct Score {
   double seconds; // modeled; 0: it was not scored
   char limit[32]; // of the kernel that takes the longest

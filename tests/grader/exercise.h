@@ -35,7 +35,7 @@ typedef struct Mistake {
   const char *name, *says, *lesson;
 } Mistake;
 
-// "Make it faster": what an answer of an open exercise is scored by, the time that its kernels take on a modeled GPU. It is
+// "Make it faster": what an answer to a performance challenge is scored by, the time that its kernels take on a modeled GPU. It is
 // computed from what the inspector counts (docs/model.md), so the same answer has the same score at every run.
 enum { MAX_STARS = 5 };
 typedef struct Scored {

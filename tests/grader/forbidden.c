@@ -65,7 +65,7 @@ static char *refuse_word(const char *at, size_t length, bool directive) {
   char text[128];
   snprintf(text, sizeof text, "%.*s", (int)length, at);
   return is_refused(at, length, directive)
-             ? format_text("%s is not for an open exercise: what it does could not be counted, and so not be scored\n",
+             ? format_text("%s is not allowed in a performance challenge: the inspector could not count what it does\n",
                            text)
              : NULL;
 }
@@ -74,7 +74,7 @@ static char *refuse_word(const char *at, size_t length, bool directive) {
 static char *refuse_raw(const struct c_token *t) {
   char prefix[8];
   snprintf(prefix, sizeof prefix, "%.*s", (int)strcspn(t->at, "\""), t->at);
-  return format_text("%s is not for an open exercise: write the string without it\n", prefix);
+  return format_text("%s is not allowed in a performance challenge: write the string without this prefix\n", prefix);
 }
 
 // The words of a string in a directive: it may be a header's name.
@@ -98,7 +98,7 @@ static char *refuse_token(const struct c_token *t, bool directive) {
   if (t->kind == C_WORD)
     return refuse_word(t->at, t->length, directive);
   if (strncmp(t->at, "##", 2) == 0 || strncmp(t->at, "%:%:", 4) == 0)
-    return format_text("%s is not for an open exercise: a word must be what it is\n", "##");
+    return format_text("%s is not allowed in a performance challenge: write the whole name\n", "##");
   return NULL;
 }
 

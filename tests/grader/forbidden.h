@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an answer to an open exercise must not have: the inspector, which scores it, could not see what that does.
+// What an answer to a performance challenge must not contain, because the inspector, which scores it, could not see its effects.
 #ifndef GRADER_FORBIDDEN_H
 #define GRADER_FORBIDDEN_H
 

@@ -20,7 +20,7 @@ typedef struct TestVerdict {
   bool starved;  // it ended by its time limit, and had no processor for a part of that time
   Counts counts; // of the last run, if it was counted
   bool counted;
-  Score score; // of an open exercise
+  Score score; // of a performance challenge
 } TestVerdict;
 
 typedef struct Verdict {

@@ -90,7 +90,7 @@ static bool begins_with(const char *const *prefixes, size_t count, const char *n
 }
 #define BEGINS_WITH(prefixes, name) begins_with(prefixes, sizeof(prefixes) / sizeof(prefixes)[0], name)
 
-// ---- open exercises ----------------------------------------------------------------------------------------------------------
+// ---- performance challenges ----------------------------------------------------------------------------------------------------
 // The inspector scores them, and sees what the answer's own code does to memory and what the runtime does. Of all else an answer may
 // call only what moves no memory, and nothing that runs code of the host's beside a kernel.
 
@@ -226,17 +226,17 @@ char *symbols_refused(const Exercise *exercise, const char *listing, bool inspec
     if (!f.defined[i])
       return say("the answer does not define %s\n", exercise->functions[i]);
   if (f.startup[0] || f.indirect)
-    return say(
-        "the answer has code that would run before main (%s): constructors, and <iostream>, are not for answers\n",
-        f.startup[0] ? f.startup : "an indirect function");
+    return say("the answer has code that would run before main (%s): remove global objects with constructors, and "
+               "<iostream>\n",
+               f.startup[0] ? f.startup : "an indirect function");
   if (f.forbidden[0] && exercise->open)
-    return say("the answer uses %s, which is not for an open exercise: what it does could not be counted, and so not "
-               "be scored. "
-               "Use the CUDA runtime, functions of math.h, printf, malloc, memcpy and memset\n",
+    return say("the answer uses %s, which is not allowed in a performance challenge: the inspector could not count "
+               "what it does. "
+               "Use only the CUDA runtime, functions of math.h, printf, malloc, memcpy and memset\n",
                f.forbidden);
   if (f.forbidden[0])
-    return say(
-        "the answer uses %s, which is not for answers: take what ferry.h (for kernels: cuda_runtime.h) declares\n",
-        f.forbidden);
+    return say("the answer uses %s, which answers must not use: use only functions that ferry.h (in kernel exercises: "
+               "cuda_runtime.h) declares\n",
+               f.forbidden);
   return NULL;
 }

@@ -103,7 +103,7 @@ is_open() { # EXERCISE: "make it faster"
   grep -q '^ *\.open = true' "tests/hidden/$1/check.c"
 }
 
-# A right answer to an open exercise says in its first line how many stars it has, "// stars: 2"; the solution takes the reference's time.
+# A right answer to a performance challenge says in its first line how many stars it has, "// stars: 2"; the solution takes the reference's time.
 wrong_score() { # EXERCISE FILE REPORT
   local wanted got
   wanted=$(sed -n '1s@^// stars: @@p' "$2")

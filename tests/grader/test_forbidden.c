@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an answer must not use (symbols.c); and one to an open exercise must not have: words that hide from the inspector what it does, and arrays of a thread's own whose
+// What an answer must not use (symbols.c); and what an answer to a performance challenge must not have: words that hide from the inspector what it does, and arrays of a thread's own whose
 // indices the compiler does not know. Told on evidence alone: what is known, or may be, is nobody's mistake.
 // run:
 #include "case.h"
@@ -167,7 +167,7 @@ static void test_words(void **unused) {
     char want[64];
     char *exact = strdup(cases[i].source), *why = forbidden_in_source(exact);
     free(exact);
-    snprintf(want, sizeof want, "%s is not for an open exercise", cases[i].word ? cases[i].word : "");
+    snprintf(want, sizeof want, "%s is not allowed in a performance challenge", cases[i].word ? cases[i].word : "");
     if (cases[i].word ? !why || strncmp(why, want, strlen(want)) != 0 : why != NULL)
       fail_msg("%s: expected %s, got %s", cases[i].source, cases[i].word ? want : "nothing", why ? why : "nothing");
     free(why);

@@ -80,5 +80,5 @@ extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) {
   }).join();
 }
 END2
-says 'a host thread in a kernel exercise' 1 'which is not for answers' run_kernel
+says 'a host thread in a kernel exercise' 1 'which answers must not use' run_kernel
 finish

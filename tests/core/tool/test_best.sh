@@ -74,7 +74,7 @@ says() { # NAME STATUS TEXT COMMAND...
   [ $? = "$status" ] && grep -q "$text" "$work/out"
   result $? "$name" "$(head -n 3 "$work/out" | tr '\n' ' ')"
 }
-says 'an exercise that is not open' 2 'is no open exercise' "$ferry" best 23.1
+says 'an exercise that is not a performance challenge' 2 'is not a performance challenge' "$ferry" best 23.1
 says 'no exercise' 2 'is no exercise' "$ferry" best 6_none
 says 'an option that there is not' 2 'there is no option --fast' "$ferry" best --fast
 says 'two exercises' 2 'one exercise at a time' "$ferry" best 23.3 96

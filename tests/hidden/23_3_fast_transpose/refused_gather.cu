@@ -1,4 +1,4 @@
-// compile error: immintrin is not for an open exercise
+// compile error: immintrin is not allowed in a performance challenge
 #include <cuda_runtime.h>
 #include <immintrin.h>
 

@@ -1,4 +1,4 @@
-// compile error: the answer uses cudaLaunchHostFunc, which is not for an open exercise
+// compile error: the answer uses cudaLaunchHostFunc, which is not allowed in a performance challenge
 #include <cuda_runtime.h>
 
 typedef struct Job {

@@ -1,4 +1,4 @@
-// compile error: CUDASIM_UNSEEN is not for an open exercise
+// compile error: CUDASIM_UNSEEN is not allowed in a performance challenge
 #include <cuda_runtime.h>
 
 CUDASIM_UNSEEN __attribute__((noinline)) static float peek(const float *x, size_t i) {

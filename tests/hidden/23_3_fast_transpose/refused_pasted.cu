@@ -1,4 +1,4 @@
-// compile error: ## is not for an open exercise
+// compile error: ## is not allowed in a performance challenge
 #include <cuda_runtime.h>
 
 #define HIDE no_##sanitize

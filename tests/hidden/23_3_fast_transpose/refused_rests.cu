@@ -1,4 +1,4 @@
-// compile error: cudasim_inspect_rests is not for an open exercise
+// compile error: cudasim_inspect_rests is not allowed in a performance challenge
 #include <cuda_runtime.h>
 
 extern "C" void cudasim_inspect_rests(void);

@@ -1,4 +1,4 @@
-// compile error: no_sanitize is not for an open exercise
+// compile error: no_sanitize is not allowed in a performance challenge
 #include <cuda_runtime.h>
 
 enum { TILE = 32 };

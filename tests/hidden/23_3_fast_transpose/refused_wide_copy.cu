@@ -1,4 +1,4 @@
-// compile error: the answer uses wcsncpy, which is not for an open exercise
+// compile error: the answer uses wcsncpy, which is not allowed in a performance challenge
 #include <cuda_runtime.h>
 #include <wchar.h>
 
