@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
     usage
     exit 0
     ;;
-  *) refuse "unknown option $1 (--help says more)" ;;
+  *) refuse "unknown option $1 (see --help)" ;;
   esac
   shift
 done

@@ -18,7 +18,7 @@ while [ $# -gt 0 ]; do
     exit 0
     ;;
   *)
-    echo "plots/traces.sh: unknown option $1 (--help says more)" >&2
+    echo "plots/traces.sh: unknown option $1 (see --help)" >&2
     exit 2
     ;;
   esac

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `./ferry best`, and the file of the workspace behind it: work/.best, a line for each try that was faster than all before.
+// `./ferry best`, and the file of the workspace behind it: work/.best, a line for each answer that was faster than all earlier ones.
 //
 //   23_3_fast_transpose tries=9 try=7 when=1763812345 us=11.52 of=33.61 limit=device memory
 //
@@ -111,7 +111,7 @@ static bool add_try(const Exercise *e, const Score *score, long long when) {
     work_set_aside(BEST);
   work_path(path, sizeof path, BEST);
   if (work_exists() && !file_write(path, text, used))
-    fprintf(stderr, "ferry: the best so far could not be written to %s: %s\n", path, file_problem());
+    fprintf(stderr, "ferry: the best times could not be written to %s: %s\n", path, file_problem());
   return better;
 }
 
@@ -140,7 +140,7 @@ static void print_table(const Exercise *e) {
   printf("%s%s%s\n", style(BOLD), e->id, style(PLAIN));
   term_paragraph(stdout, "  ", 2, title);
   if (b.count == 0) {
-    printf("  no try has passed yet: ./ferry run %s\n\n", exercise_number(e));
+    printf("  no answer has passed yet: ./ferry run %s\n\n", exercise_number(e));
     return;
   }
   printf("\n  %s%-10s %-16s %8s %6s  %-5s  %s%s\n", style(BOLD), "try", "when", "time", "faster", "stars", "limited by",
@@ -158,8 +158,8 @@ static void print_table(const Exercise *e) {
     printf("%s", style(PLAIN));
   }
   print_row(s, "reference", "", s->reference, "");
-  print_row(s, "handed out", "", s->naive, "");
-  printf("  %d %s passed; a row for each that was faster than all before\n\n", b.tries,
+  print_row(s, "original", "", s->naive, "");
+  printf("  %d %s passed; a row for each that was faster than all earlier ones\n\n", b.tries,
          b.tries == 1 ? "try has" : "tries have");
 }
 

@@ -67,13 +67,15 @@ int cmd_book(int argc, char **argv) {
     return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 26.2, ./ferry book fy_to");
   in_root(index, sizeof index, SITE "index.html");
   if (access(index, R_OK) != 0) {
-    fprintf(stderr, "ferry book: it is not made yet: make book (once; needs python3-venv and a way to PyPI)\n"
-                    "Until then the lessons are in docs/: ./ferry chapter 1 --read\n");
+    fprintf(stderr,
+            "ferry book: the book has not been built yet; run make book (once; needs python3-venv and access to PyPI)\n"
+            "Until then the lessons are in docs/: ./ferry chapter 1 --read\n");
     return EXIT_GRADER;
   }
   if (argc == 2 && !find_page(page, sizeof page, argv[1]))
-    return usage_error(argv[0], "no page for %s; a lesson's or an exercise's number, a function, or a page's name",
-                       argv[1]);
+    return usage_error(
+        argv[0], "there is no page for %s; give the number of a lesson or exercise, a function, or the name of a page",
+        argv[1]);
   in_root(url, sizeof url, SITE "%s", page);
   const char *browser = getenv("BROWSER");
   printf("file://%s\n", url);

@@ -71,7 +71,7 @@ static void chapter_program(const char *source, char *program, size_t bytes) {
     in_root(program, bytes, "build/chapters/%.*s", (int)(end - name), name);
 }
 
-// "20", "20#guard", or the name of a page of docs/ that is no lesson, such as "glossary": where its file is.
+// "20", "20#guard", or the name of a different page of docs/, such as "glossary": where its file is.
 static void pattern_of(const char *chapter, bool read, char *pattern, size_t bytes) {
   if (isdigit((unsigned char)*chapter))
     in_root(pattern, bytes, read ? "docs/%02d_*.md" : "chapters/%02d_*.c*", atoi(chapter));
@@ -88,7 +88,7 @@ int cmd_chapter(int argc, char **argv) {
   glob_t found;
   pattern_of(argv[1], read, pattern, sizeof pattern);
   if (glob(pattern, 0, NULL, &found) != 0)
-    return usage_error(argv[0], "there is no chapter %s; README.md lists them", argv[1]);
+    return usage_error(argv[0], "there is no lesson %s; README.md lists all lessons", argv[1]);
   if (read) {
     int status = show_lesson(found.gl_pathv[0], anchor ? anchor + 1 : NULL);
     globfree(&found);

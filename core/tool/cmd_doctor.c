@@ -68,7 +68,8 @@ static void gpu(void) {
   const char *nvcc = first_line(*CONFIG_NVCC ? CONFIG_NVCC " --version 2>/dev/null | tail -n 2" : "false");
   line(*nvcc, false, "nvcc", *nvcc ? nvcc : "no CUDA toolkit: the CUDA sources are compiled only for the simulator");
   const char *card = first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
-  line(*card, false, "GPU, driver", *card ? card : "none: exercises run on simulated devices, and their passes say so");
+  line(*card, false, "GPU, driver",
+       *card ? card : "none; exercises run on simulated devices, and their results say so");
   bool plugin = access(CONFIG_ROOT "/build/libferry-cuda.so", R_OK) == 0;
   line(plugin, false, "CUDA backend", plugin ? "built" : "not built; with nvcc installed, make plugin builds it");
   printf("  exercises run on %s%s%s\n", style(BOLD), gpu_wanted() ? "the GPU" : "the simulator", style(PLAIN));
@@ -82,7 +83,7 @@ static void protections(const char *level) {
     return;
   }
   if (!sandbox_folder(folder, sizeof folder)) {
-    line(false, true, "temporary", "no folder can be made in $TMPDIR or /tmp");
+    line(false, true, "temporary", "a folder cannot be created in $TMPDIR or /tmp");
     return;
   }
   const char *argv[] = {"/bin/sh", "-c", ":", NULL}, *environment[] = {NULL};
@@ -103,7 +104,7 @@ static void protections(const char *level) {
   if (*sandbox_refused())
     printf("  refused here: %s\n", sandbox_refused());
   if (works && !(r.protections & (PROTECT_PID_NAMESPACE | PROTECT_BUBBLEWRAP)))
-    printf("  To have more: allow user namespaces, or sudo apt-get install bubblewrap\n");
+    printf("  For more protection: allow user namespaces, or sudo apt-get install bubblewrap\n");
   sandbox_result_free(&r);
   sandbox_folder_remove(folder);
 }
@@ -117,6 +118,7 @@ int cmd_doctor(int argc, char **argv) {
   tools();
   gpu();
   protections(level);
-  printf("\n%s\n", missing ? "Something needed is missing; see above." : "Everything needed is here.");
+  printf("\n%s\n",
+         missing ? "Something that you need is missing; see above." : "Everything that you need is installed.");
   return missing ? EXIT_ANSWER : EXIT_PASS;
 }

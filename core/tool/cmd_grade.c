@@ -57,10 +57,9 @@ static void say_linked(const char *path) {
   if (lstat(path, &about) != 0 || !S_ISLNK(about.st_mode) || (stat(path, &target) == 0 && !S_ISDIR(target.st_mode)))
     return;
   char *plain = plain_line(path, strlen(path));
-  fprintf(
-      stderr,
-      "ferry grade: %s is a link, which is not followed: this learner is not graded. Put the folder itself there.\n",
-      plain ? plain : "a learner's folder");
+  fprintf(stderr,
+          "ferry grade: %s is a symbolic link, so this learner is not graded. Replace the link by the folder.\n",
+          plain ? plain : "a learner's folder");
   free(plain);
 }
 
@@ -140,14 +139,14 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
     return usage_error(argv[0], "%s: only --merge takes files; give a folder of answers after --answers or --class",
                        a->files[0]);
   if (a->merge && a->file_count == 0)
-    return usage_error(argv[0], "--merge needs files, which --json wrote");
+    return usage_error(argv[0], "--merge needs the files that --json wrote");
   if (a->merge && (a->answers || a->seed || a->only || a->jobs || a->limit || a->sandbox || a->part))
     return usage_error(argv[0],
-                       "--merge grades nothing: it takes only --class, --json, --junit, --gradescope and --csv");
+                       "--merge does not grade: it takes only --class, --json, --junit, --gradescope and --csv");
   if (a->part && !a->class)
-    return usage_error(argv[0], "--part is of a class: it needs --class");
+    return usage_error(argv[0], "--part grades a part of a class: it needs --class");
   if (a->class && g->gradescope)
-    return usage_error(argv[0], "Gradescope's file is for one learner: --answers");
+    return usage_error(argv[0], "--gradescope writes a file for one learner: use --answers");
   return -1;
 }
 
@@ -167,9 +166,9 @@ static int choose_learners(Grading *g, const GradeArguments *a, const char *comm
   char work[4096];
   work_path(work, sizeof work, "%s", ".");
   if (a->class && !add_class(g, a->class))
-    return usage_error(command, "%s has no folders in it, one for each learner", a->class);
+    return usage_error(command, "%s contains no folders; it must contain one for each learner", a->class);
   if (!a->class && !add_learner(g, NULL, a->answers ? a->answers : work))
-    return usage_error(command, "%s is no folder of answers", a->answers ? a->answers : work);
+    return usage_error(command, "%s is not a folder of answers", a->answers ? a->answers : work);
   return -1;
 }
 
@@ -180,7 +179,7 @@ static int choose_part(Grading *g, const GradeArguments *a, const char *command)
     return -1;
   if (sscanf(a->part, "%d/%d%n", &g->part, &g->parts, &length) != 2 || a->part[length] || g->parts < 1 ||
       g->parts > 10000 || g->part < 1 || g->part > g->parts)
-    return usage_error(command, "--part takes a number and how many parts there are, as 2/8, not \"%s\"", a->part);
+    return usage_error(command, "--part takes a number and the number of parts, such as 2/8, not \"%s\"", a->part);
   g->class = allocate((size_t)g->learner_count, sizeof *g->class);
   g->class_count = g->learner_count;
   g->learner_count = 0;
@@ -258,16 +257,15 @@ static int summary(const Grading *g) {
   sandbox_describe_at(g->level ? g->level : sandbox_chosen(), g->protections, on, sizeof on, off, sizeof off);
   printf("%s\n", on_gpu == all && all > 0 ? "Run on NVIDIA hardware." : "Run on the simulator; not verified on a GPU.");
   if (skipped > 0)
-    printf("%d tests need more devices than %d and were left out: mistakes that only they find count as right "
+    printf("%d tests need more than %d devices and were skipped, so mistakes that only they detect are not found "
            "(FERRY_CUDA=sim runs all).\n",
            skipped, g->options.devices);
   if (g->protections == 0)
-    printf("Protections: no answer was run to its end.\n");
+    printf("Protections: not known, because no answer ran to its end.\n");
   else
     printf("Protections: %s.%s%s%s\n", on, *off ? " Not available here: " : "", off, *off ? "." : "");
   if (trouble > 0)
-    printf("%d answers could not be judged for reasons of the grader's own; they count neither for nor against.\n",
-           trouble);
+    printf("The grader itself failed on %d answers, which are not counted.\n", trouble);
   return trouble > 0 ? EXIT_GRADER : passed == all ? EXIT_PASS : EXIT_ANSWER;
 }
 
@@ -277,7 +275,7 @@ static int read_class(Grading *g, const GradeArguments *a, const char *command) 
   if (!a->class)
     return -1;
   if (!add_class(&class, a->class))
-    return usage_error(command, "%s has no folders in it, one for each learner", a->class);
+    return usage_error(command, "%s contains no folders; it must contain one for each learner", a->class);
   g->class = allocate((size_t) class.learner_count, sizeof *g->class);
   g->class_count = class.learner_count;
   for (int i = 0; i < class.learner_count; i++)
@@ -291,7 +289,7 @@ static int merge(Grading *g, const GradeArguments *a, const char *command) {
   if (status >= 0)
     return status;
   if (g->gradescope && g->learner_count > 1)
-    return usage_error(command, "Gradescope's file is for one learner, and these are %d", g->learner_count);
+    return usage_error(command, "--gradescope writes a file for one learner, but there are %d", g->learner_count);
   return write_results(g, true) ? summary(g) : EXIT_GRADER;
 }
 

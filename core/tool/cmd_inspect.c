@@ -69,7 +69,7 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       if (!option[2] && i + 1 == argc)
         return usage_error(argv[0], "%s needs a value", option);
       if (o->flag_count == INSPECT_MACROS)
-        return usage_error(argv[0], "there can be %d options -I and -D", INSPECT_MACROS);
+        return usage_error(argv[0], "at most %d options -I and -D are possible", INSPECT_MACROS);
       o->flags[o->flag_count++] = preprocessor_flag(option[1], option[2] ? option + 2 : argv[++i]);
       continue;
     }
@@ -77,13 +77,13 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       if (i + 1 == argc || !strchr(argv[i + 1], '='))
         return usage_error(argv[0], "--arg needs a parameter and its value, as in --arg n=1000 or --arg 'x=float[n]'");
       if (o->argument_count == INSPECT_ARGUMENTS)
-        return usage_error(argv[0], "there can be %d options --arg", INSPECT_ARGUMENTS);
+        return usage_error(argv[0], "at most %d options --arg are possible", INSPECT_ARGUMENTS);
       o->kernel_arguments[o->argument_count++] = argv[++i];
       continue;
     }
     if (strcmp(option, "--with") == 0) {
       if (i + 1 == argc || o->with_count == INSPECT_FILES)
-        return usage_error(argv[0], "--with needs a file, and there can be %d of them", INSPECT_FILES);
+        return usage_error(argv[0], "--with needs a file, and at most %d are possible", INSPECT_FILES);
       o->with[o->with_count++] = argv[++i];
       continue;
     }
@@ -162,7 +162,7 @@ static int not_a_program(const InspectOptions *o) {
 static void print_skipped_tests(const Exercise *e) {
   for (const Test *t = e->tests; t < e->tests + MAX_TESTS && t->name; t++)
     if (t->huge)
-      printf("  not inspected, since its input is too large for that: the test\n  \"%s\"\n", t->name);
+      printf("  not inspected, because its input is too large: the test\n  \"%s\"\n", t->name);
 }
 
 int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
@@ -215,7 +215,7 @@ static bool can_be_modeled(const char *id) {
 static bool make_folder(InspectBuild *b, bool own_program) {
   if (sandbox_folder_own(b->folder, sizeof b->folder) && (!own_program || chmod(b->folder, 0700) == 0))
     return true;
-  fprintf(stderr, "ferry inspect: no temporary folder can be made in $TMPDIR or /tmp: %s\n", strerror(errno));
+  fprintf(stderr, "ferry inspect: a temporary folder cannot be created in $TMPDIR or /tmp: %s\n", strerror(errno));
   return false;
 }
 
@@ -251,7 +251,7 @@ int cmd_inspect(int argc, char **argv) {
     return EXIT_USAGE;
   }
   if (o->gpu && !can_be_modeled(o->gpu))
-    return usage_error(argv[0], "there is no model of a GPU %s: FERRY_SIM_GPU=list shows which there are", o->gpu);
+    return usage_error(argv[0], "there is no model of the GPU %s; FERRY_SIM_GPU=list lists the GPUs", o->gpu);
   if ((status = choose_subject(o, sandbox, text, &answer.exercise)) >= 0)
     return status;
   const char *shown = o->program ? o->program : o->file, *name = strrchr(shown, '/');

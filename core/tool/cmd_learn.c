@@ -58,7 +58,7 @@ static void say_all_passed(void) {
     printf(
         "All exercises have passed. ./ferry list shows them; ./ferry diff EX\nshows your answer beside another one.\n");
   else
-    printf("All exercises of the track \"%s\" have passed. ./ferry start all goes on with the others.\n", title);
+    printf("All exercises of the track \"%s\" have passed. ./ferry start all continues with the others.\n", title);
 }
 
 int cmd_where(int argc, char **argv) {
@@ -67,7 +67,7 @@ int cmd_where(int argc, char **argv) {
   printf("Ferry: a workbook for GPU programming in C\n\n");
   if (!work_exists()) {
     printf("%d exercises. Start with:\n\n  ./ferry start\n\n", exercise_count());
-    printf("It copies them to work/, where you edit them. Then ./ferry says what comes next.\n");
+    printf("It copies them to work/, where you edit them. After that, ./ferry shows the next step.\n");
     return EXIT_PASS;
   }
   progress_bar();

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 static const char PROGRAM[] =
-    "// A model of one layer that learns y = 3 x + 1, on the device that there is.\n"
+    "// A model of one layer that learns y = 3 x + 1, on a GPU if there is one, otherwise on the CPU.\n"
     "#include \"ferry.h\"\n"
     "#include <stdio.h>\n"
     "\n"
@@ -21,7 +21,7 @@ static const char PROGRAM[] =
     "  fy_module_to(model, device);\n"
     "  FyOptimizer *optimizer = fy_sgd(fy_parameters(model), .lr = 0.02);\n"
     "  for (int step = 0; step < 200; step++)\n"
-    "    fy_scope { // what is made in here is freed at its end\n"
+    "    fy_scope { // tensors that are created here are freed at the end of the scope\n"
     "      FyTensor *x = fy_randn(fy_shape(64, 1), .device = device);\n"
     "      FyTensor *y = fy_add_scalar(fy_mul_scalar(x, 3), 1);\n"
     "      FyTensor *loss = fy_mse_loss(fy_forward(model, x), y);\n"
@@ -81,13 +81,13 @@ static bool write_new_file(const char *folder, const char *name, const char *for
 
 int cmd_new(int argc, char **argv) {
   if (argc != 2 || argv[1][0] == '-')
-    return usage_error(argv[0], "what is it to be called? ./ferry new NAME");
+    return usage_error(argv[0], "give the program a name: ./ferry new NAME");
   const char *folder = argv[1], *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
   for (const char *c = name; *c || c == name; c++)
     if (!isalnum((unsigned char)*c) && *c != '_' && *c != '-')
       return usage_error(argv[0], "a program's name may contain only letters, digits, _ and -");
   if (mkdir(folder, 0777) != 0) {
-    fprintf(stderr, "ferry new: %s: %s\n", folder, errno == EEXIST ? "it is there already" : strerror(errno));
+    fprintf(stderr, "ferry new: %s: %s\n", folder, errno == EEXIST ? "it already exists" : strerror(errno));
     return EXIT_USAGE;
   }
   if (!write_new_file(folder, "main.c", "%s", PROGRAM) ||
@@ -98,6 +98,6 @@ int cmd_new(int argc, char **argv) {
     return EXIT_GRADER;
   printf("%s has a program that trains a model of one layer. Build and run it:\n\n  make -C %s run\n\n", folder,
          folder);
-  printf("Without make, and with the counts: ./ferry play %s/main.c\n", folder);
+  printf("To run it without make and count its launches and copies: ./ferry play %s/main.c\n", folder);
   return EXIT_PASS;
 }

@@ -109,7 +109,7 @@ static int complete(RunOptions *o, char *file, size_t bytes, const char *command
     o->test = o->exercise->tests[o->replay - 1].name;
   if (!o->file) {
     if (!work_exists())
-      return usage_error(command, "there is no workspace yet: ./ferry start makes it");
+      return usage_error(command, "there is no workspace yet; create it with ./ferry start");
     work_file(o->exercise, file, bytes);
     o->file = file;
   }
@@ -136,7 +136,7 @@ static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
   term_paragraph(stdout, "\n  learned  ", 11, o->exercise->after_pass);
   if (all)
     reference_print_beside(v);
-  printf("  compare  ./ferry solution %s   why it is solved so, and how else\n", number);
+  printf("  compare  ./ferry solution %s   the solution, explained, and alternatives\n", number);
   printf("           ./ferry diff %s       your answer beside it%s\n", number, all ? "" : " (counts: run --all)");
 }
 
@@ -158,9 +158,9 @@ static void say_score(const Verdict *v, bool kept) {
   const Best before = best_of(v->exercise);
   const bool better = best_add(v->exercise, &t->score, (long long)time(NULL));
   if (better && before.count > 0)
-    printf("  %sfaster than all before%s (./ferry best)\n", style(GREEN), style(PLAIN));
+    printf("  %sfaster than all earlier answers%s (./ferry best)\n", style(GREEN), style(PLAIN));
   else if (!better)
-    printf("  not faster than your best (./ferry best)\n");
+    printf("  not faster than your best answer (./ferry best)\n");
 }
 
 static void say_next(void) {

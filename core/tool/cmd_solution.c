@@ -45,7 +45,7 @@ static int allowed(const char *command, int argc, char **argv, const Exercise **
     return EXIT_USAGE;
   if (spoil || progress_of(*e).passed)
     return EXIT_PASS;
-  printf("%s has not passed yet. ./ferry hint %s helps;\n./ferry %s %s --spoil shows it all the same.\n", (*e)->id,
+  printf("%s has not passed yet. ./ferry hint %s helps;\n./ferry %s %s --spoil shows it anyway.\n", (*e)->id,
          exercise_number(*e), command, exercise_number(*e));
   return EXIT_ANSWER;
 }
@@ -88,7 +88,7 @@ static void say_other_ways(const Exercise *e) {
       if (text && strncmp(text, "// ", 3) == 0) {
         text[strcspn(text, "\n")] = '\0';
         if (!any)
-          printf("\n%sThe tests take other ways as well:%s\n", style(BOLD), style(PLAIN));
+          printf("\n%sThe tests also accept other solutions:%s\n", style(BOLD), style(PLAIN));
         any = true;
         term_paragraph(stdout, "  - ", 4, text + 3);
       }

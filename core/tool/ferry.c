@@ -12,7 +12,7 @@
 #include <string.h>
 
 const Command commands[] = {
-    {"start", "[TRACK]", "make the workspace work/ with an unsolved copy of each exercise",
+    {"start", "[TRACK]", "create the workspace work/ with an unsolved copy of each exercise",
      "TRACK     what ./ferry next goes through: all, kernels (CUDA only), pytorch (the library) or debugging\n"
      "Existing files in work/ are never overwritten: run it again after an update to get new exercises.\n"
      "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
@@ -30,10 +30,10 @@ const Command commands[] = {
      "--all             a line for each test, and the report of every failed one\n"
      "--first           stop after the first test that fails\n"
      "--devices LIST    check with each of these numbers of simulated devices, such as 1,4\n"
-     "--times N         check N times, each time with other inputs\n"
+     "--times N         check N times, each time with new inputs\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
-     "--file FILE       check another file than the one in the workspace\n" SANDBOX_HELP
+     "--file FILE       check this file instead of the one in the workspace\n" SANDBOX_HELP
      "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test), "
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false, HELP_ANYWHERE},
@@ -50,8 +50,8 @@ const Command commands[] = {
      "Also lists other ways to solve it.\n--spoil  show it before that\n", cmd_diff, false, HELP_ANYWHERE},
     {"next", "", "show which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
     {"best", "[EX]", "show your best times in the performance challenges",
-     "For each challenge: your answers that were faster than all before, with their modeled times on a GPU, and "
-     "those of the reference and of the file that you started from.\n"
+     "For each challenge: each answer that was faster than all earlier ones, with its modeled time on a GPU. The "
+     "table also has the times of the reference and of the original file.\n"
      "./ferry run adds a row when an answer passes and is faster. The rows are in work/.best.\n"
      "Environment: NO_COLOR.\n",
      cmd_best, false, HELP_ANYWHERE},
@@ -63,16 +63,16 @@ const Command commands[] = {
      "in descending order.\n"
      "--program PROG  inspect a program that is already built with instrumented kernels, instead of a file\n"
      "--with FILE.cu  also compile and link this file; may be repeated\n"
-     "--grid G, --block B, --shared BYTES  launch a kernel alone, without a main: --kernel NAME --grid 8 --block "
-     "16,16. "
-     "It runs with arrays of zeros, of a permutation and of random numbers\n"
+     "--grid G, --block B, --shared BYTES  launch a kernel of a file without a main: --kernel NAME --grid 8 "
+     "--block 16,16. It runs with arrays of zeros, of a permutation and of random numbers\n"
      "--arg NAME=VALUE  a parameter of that kernel: n=1000, 'x=float[n]' (a size can be any formula of parameters, "
      "grid, "
      "block and threads), 'x=int[n] random'. Default: as many as threads\n"
-     "-I DIR, -D NAME[=VALUE], -include FILE  for the preprocessor, as nvcc takes them\n"
+     "-I DIR, -D NAME[=VALUE], -include FILE  preprocessor options, as for nvcc\n"
      "--kernel NAME   instrument only this kernel\n"
      "--blocks N      instrument N blocks of each launch, from the middle of the grid; the others run uninstrumented\n"
-     "--gpu NAME      model this GPU: the time of each kernel, and what limits it (FERRY_SIM_GPU=list names them)\n"
+     "--gpu NAME      model this GPU: report each kernel's modeled time and bottleneck (FERRY_SIM_GPU=list lists the "
+     "GPUs)\n"
      "--once          run only once, in ascending order, in half the time: enough for counts, not for findings\n"
      "--no-registers  do not run ptxas to count registers, which takes seconds if a CUDA toolkit is installed\n"
      "--quiet         only the report, without the program's output\n"
@@ -80,7 +80,7 @@ const Command commands[] = {
      "names a GPU\n"
      "--json FILE     write findings, kernels and lines as JSON, one object per line; - is standard output, and the "
      "report goes to stderr\n"
-     "--html FILE     write a page: the source with its counts in the margin and findings where they occur\n"
+     "--html FILE     write an HTML page: the source with counts in the margin, and the findings at their lines\n"
      "--sandbox LEVEL  confine an answer at this level (./ferry run --help) instead of the strongest available. A "
      "program is not confined: it runs as you\n"
      "-- ARGS         the program's arguments\n"
@@ -149,7 +149,7 @@ const Command commands[] = {
     {"timeline", "TRACE -o FILE", "draw a trace from the profiler", "", cmd_timeline, false, HELP_OWN},
     {"scale", "[options]", "model how training scales to many GPUs",
      "Gradients (one of these):\n"
-     "--model NAME          a network whose layers are known; --list has them all\n"
+     "--model NAME          a network whose layers are known; --list shows all\n"
      "--parameters N        a network with N parameters (25.6M), whose gradients become ready at a steady rate\n"
      "--buckets SIZE,SIZE   gradients in buckets of these sizes (1MiB,25MiB)\n"
      "--dtype TYPE          of the gradients: float32 (default), float16, bfloat16\n"
@@ -188,12 +188,15 @@ const Command commands[] = {
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder with one folder per learner\n"
      "--jobs N          number of learners graded at the same time (default: one per processor)\n"
-     "--limit SECONDS   time for all answers of a learner (600); the answers left over are timeouts\n"
-     "--seed SECRET     draw inputs from this text; without it, each run draws other inputs\n"
+     "--limit SECONDS   time for all answers of a learner (600); answers that are not graded by then count as "
+     "timeouts\n"
+     "--seed SECRET     the seed of the random inputs; without it, each run has new inputs\n"
      "--only EX         grade only this exercise\n"
-     "--part I/N        grade every Nth learner of --class from the Ith on, by name: for N machines, each with its I\n"
+     "--part I/N        grade every Nth learner of --class, sorted by name, starting with the Ith: each of N machines "
+     "grades one part\n"
      "--merge FILE...   grade nothing: merge files that --json wrote on other machines. With --class DIR, each learner "
-     "in it must be there. On duplicates, gaps and contradictions, report them and write nothing\n" SANDBOX_HELP
+     "in it must be there. If results are duplicate, missing or contradictory, report that and write "
+     "nothing\n" SANDBOX_HELP
      "--json FILE, --junit FILE, --gradescope FILE, --csv FILE write results; each file is valid at every moment, and "
      "begins with zero points. With --class, FILE holds all. - is standard output; the report then goes to stderr\n"
      "Exit status: 0 everything passed, 1 something failed, 2 wrong command line, 3 the grader itself failed.\n",
@@ -263,17 +266,17 @@ const Exercise *exercise_named(const char *command, const char *name) {
     fprintf(stderr, "ferry %s: exercise %s is now %s, %s\n", command, name, exercise_number(e), e->title);
     return e;
   }
-  fprintf(stderr, "ferry %s: \"%s\" is no exercise, or more than one.\n", command, name);
+  fprintf(stderr, "ferry %s: \"%s\" does not match exactly one exercise.\n", command, name);
   for (int i = 0; i < count; i++)
     if (strstr(exercise_at(i)->id, name)) {
-      fprintf(stderr, "%s%s\n", near++ == 0 ? "Near:\n  " : "  ", exercise_at(i)->id);
+      fprintf(stderr, "%s%s\n", near++ == 0 ? "Similar names:\n  " : "  ", exercise_at(i)->id);
     }
   const char *meant = near > 0 ? NULL : term_meant(name, exercise_id, count);
   if (near == 0 && !meant)
     meant = term_meant(name, exercise_slug, count);
   if (meant)
     fprintf(stderr, "Did you mean %s?\n", meant);
-  fprintf(stderr, "(./ferry list has them all)\n");
+  fprintf(stderr, "(./ferry list shows all exercises)\n");
   return NULL;
 }
 
@@ -283,7 +286,7 @@ int begin_sandbox(const char *command, const char *level) {
     return usage_error(command, "--sandbox takes namespaces, user, bubblewrap, landlock or none");
   if (answers_begin(level, why, sizeof why))
     return -1;
-  fprintf(stderr, "ferry %s: grader error: no answer can be shut in: %s\n", command, why);
+  fprintf(stderr, "ferry %s: grader error: no sandbox is available: %s\n", command, why);
   return EXIT_GRADER;
 }
 
@@ -342,7 +345,7 @@ int cmd_help(int argc, char **argv) {
       printf("  %-9s ", c->name);
       term_paragraph(stdout, "", 12, c->summary);
     }
-  printf("\n./ferry COMMAND --help says more about each.\n");
+  printf("\n./ferry COMMAND --help explains a command.\n");
   return EXIT_PASS;
 }
 

@@ -17,14 +17,13 @@ void score_print(const Scored *s, const Score *score) {
   snprintf(first, sizeof first, "  %s%s%s", style(BOLD), yours, style(PLAIN));
   snprintf(text, sizeof text, " on %s, %s: modeled, not measured", score_gpu(s), s->size);
   term_paragraph(stdout, first, 2 + (int)strlen(yours), text);
-  snprintf(text, sizeof text,
-           "%.2f times as fast as what was handed out (%s), %.2f times as fast as the reference (%s)",
+  snprintf(text, sizeof text, "%.2f times as fast as the original file (%s), %.2f times as fast as the reference (%s)",
            s->naive / score->seconds, naive, s->reference / score->seconds, reference);
   term_paragraph(stdout, "  ", 2, text);
   snprintf(text, sizeof text, "limited by: %s", score->limit);
   term_paragraph(stdout, "  ", 2, text);
   printf("  stars: %s%s%s", style(YELLOW), stars, style(PLAIN));
   if (score->stars < score_most_stars(s))
-    printf("   the next at %.2f times as fast as what was handed out", s->steps[score->stars]);
+    printf("   the next star at %.2f times as fast as the original file", s->steps[score->stars]);
   printf("\n");
 }

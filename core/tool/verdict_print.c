@@ -104,7 +104,7 @@ static void print_not_run(const Verdict *v) {
   for (int i = 0; i < v->test_count; i++)
     count += v->tests[i].status == STATUS_NOT_RUN;
   if (count > 0)
-    printf("  %d tests were not run, since one did not end (--all runs them)\n", count);
+    printf("  %d tests were not run, because one timed out (--all runs them)\n", count);
 }
 
 void verdict_print(const Verdict *v, const char *file, bool all) {

@@ -50,7 +50,7 @@ static int copy_in(const char *from, const char *to) {
     return 0;
   char *text = file_read(from, &bytes);
   if (!text) {
-    fprintf(stderr, "ferry: %s is not there (./ferry cut makes it of the solution)\n", from);
+    fprintf(stderr, "ferry: %s is missing (./ferry cut creates it from the solution)\n", from);
     return 0;
   }
   bool written = file_write(to, text, bytes);
@@ -131,7 +131,7 @@ static void rename_answers(void) {
       continue;
     work_file(e, to, sizeof to);
     if (access(to, F_OK) == 0 || rename(from, to) != 0)
-      fprintf(stderr, "ferry: %s is exercise %s now. Its answer belongs into %s\n", from, exercise_number(e), to);
+      fprintf(stderr, "ferry: %s is exercise %s now. Its answer belongs in %s\n", from, exercise_number(e), to);
     else
       printf("%s is now %s (exercise %s)\n", from, to, exercise_number(e));
   }

@@ -53,7 +53,7 @@ static _Noreturn void refuse(const char *format, ...) {
   va_start(arguments, format);
   fprintf(stderr, "ferry bench: ");
   vfprintf(stderr, format, arguments);
-  fprintf(stderr, "\n(./ferry bench --help says more)\n");
+  fprintf(stderr, "\n(see ./ferry bench --help)\n");
   va_end(arguments);
   exit(2);
 }
@@ -76,8 +76,8 @@ static void check_name(const char *name) {
       strcat(strcat(near, " "), b->name);
     }
   }
-  refuse("there is no benchmark or group %s.%s%s ./ferry bench --list has them", name, *near ? " Near:" : "",
-         *near ? strcat(near, ".") : "");
+  refuse("there is no benchmark or group %s.%s%s ./ferry bench --list lists them all", name,
+         *near ? " Similar names:" : "", *near ? strcat(near, ".") : "");
 }
 
 static long whole(const char *option, const char *text, long least, long most) {

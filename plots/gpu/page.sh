@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     exit 0
     ;;
   *)
-    echo "plots/gpu/page.sh: unknown option $1 (--help says more)" >&2
+    echo "plots/gpu/page.sh: unknown option $1 (see --help)" >&2
     exit 2
     ;;
   esac

@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=${2:?--rounds takes a number}; shift ;;
     --cpu) cpu=1 ;;
     --help) usage; exit 0 ;;
-    *) echo "ferry bench --simulator: $1 is no option (--help says more)" >&2; exit 2 ;;
+    *) echo "ferry bench --simulator: $1 is no option (see --help)" >&2; exit 2 ;;
   esac
   shift
 done

@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
     --inspector) ;;
     --rounds) rounds=${2:?--rounds takes a number}; shift ;;
     --help) usage; exit 0 ;;
-    *) echo "ferry bench --inspector: $1 is no option (--help says more)" >&2; exit 2 ;;
+    *) echo "ferry bench --inspector: $1 is no option (see --help)" >&2; exit 2 ;;
   esac
   shift
 done

@@ -34,7 +34,7 @@ static _Noreturn void refuse(const char *format, ...) {
   va_start(arguments, format);
   fprintf(stderr, "ferry timeline: ");
   vfprintf(stderr, format, arguments);
-  fprintf(stderr, "\n(./ferry timeline --help says more)\n");
+  fprintf(stderr, "\n(see ./ferry timeline --help)\n");
   va_end(arguments);
   exit(2);
 }

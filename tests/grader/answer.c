@@ -102,7 +102,7 @@ static bool stack_is_a_threads(Answer *a) {
   snprintf(path, sizeof path, "%s/answer.su", a->folder);
   char *usage = file_read(path, NULL);
   if (!usage)
-    return answer_refuse(a, STATUS_GRADER_ERROR, "the compiler did not say how much a thread needs\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "the compiler did not report the registers of a thread\n");
   a->diagnostics = forbidden_on_stack(a->exercise, usage);
   free(usage);
   if (a->diagnostics)
@@ -117,7 +117,7 @@ static bool assemble_with_guards(Answer *a) {
   snprintf(assembly, sizeof assembly, "%s/answer.s", a->folder);
   snprintf(padded, sizeof padded, "%s/padded.s", a->folder);
   if (!inspect_pad_arrays(assembly, padded, true) || chmod(padded, 0644) != 0)
-    return answer_refuse(a, STATUS_GRADER_ERROR, "the answer's assembly could not be copied\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "copying the answer's assembly failed\n");
   command_program(&c, "g++");
   command_words(&c, "-c padded.s -o answer.o");
   return answer_run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
@@ -212,7 +212,7 @@ static bool link_program(Answer *a) {
 // What was linked is the grader's from here on: one test of an answer must not replace what the next one runs.
 static bool take_program(Answer *a) {
   if (!sandbox_take(a->folder, "program"))
-    return answer_refuse(a, STATUS_GRADER_ERROR, "the answer's program could not be taken over\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "copying the answer's program failed\n");
   return true;
 }
 
@@ -223,7 +223,7 @@ static bool build_with_nvcc(Answer *a) {
   char header[512], driver[512];
   if (!*CONFIG_NVCC)
     return answer_refuse(a, STATUS_GRADER_ERROR,
-                         "a kernel for a GPU needs nvcc; FERRY_CUDA=sim runs it on the simulator\n");
+                         "running kernels on a GPU needs nvcc; set FERRY_CUDA=sim to use the simulator\n");
   driver_path(a, "driver.cu", driver, sizeof driver);
   command_program(&c, CONFIG_NVCC);
   command_words(&c,
@@ -265,7 +265,7 @@ static bool copy_source(Answer *a, const char *source) {
   if (in < 0 || fstat(in, &about) != 0 || !S_ISREG(about.st_mode)) {
     if (in >= 0)
       close(in);
-    return answer_refuse(a, STATUS_COMPILE_ERROR, "it is not a plain file (links are not followed)\n");
+    return answer_refuse(a, STATUS_COMPILE_ERROR, "it is not a regular file (links are not followed)\n");
   }
   size_t used = 0;
   for (ssize_t n; used < sizeof text && (n = read(in, text + used, sizeof text - used)) > 0;)
@@ -329,7 +329,7 @@ static bool wants_inspection(const Exercise *e) {
 
 static void build_for_inspector(Answer *a) {
   if (access(INSPECT_LIBRARY, R_OK) != 0)
-    answer_refuse(a, STATUS_GRADER_ERROR, "what inspects kernels has not been built: make ferry\n");
+    answer_refuse(a, STATUS_GRADER_ERROR, "the inspector has not been built: run make\n");
   else if (compile_for_simulator(a) && keep_own_symbols(a) && link_program(a))
     take_program(a);
 }
@@ -355,7 +355,7 @@ static bool read_all(int from, void *to, size_t bytes) {
 static bool make_folder(Answer *a, const char *source) {
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
     a->folder[0] = '\0';
-    return answer_refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "a temporary folder could not be created\n");
   }
   snprintf(a->program, sizeof a->program, "%s/program", a->folder);
   return copy_source(a, source);
@@ -409,7 +409,7 @@ Answer *answer_inspected(Answer *a) {
   if (!b || !b->builder)
     return b;
   if (!read_all(b->builder_says, head, sizeof head)) {
-    answer_refuse(b, STATUS_GRADER_ERROR, "what compiles an answer for the inspector has died\n");
+    answer_refuse(b, STATUS_GRADER_ERROR, "the process that compiles an answer for the inspector has crashed\n");
   } else {
     b->status = (Status)head[0];
     b->protections = head[1];
@@ -431,14 +431,15 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source, bool 
   char why[768], line[800];
   *a = (Answer){.exercise = exercise, .real_gpu = gpu_wanted()};
   if (!answers_begin(NULL, why, sizeof why)) {
-    snprintf(line, sizeof line, "no answer can be shut in: %s\n", why);
+    snprintf(line, sizeof line, "no sandbox is available: %s\n", why);
     answer_refuse(a, STATUS_GRADER_ERROR, line);
     return;
   }
   if (!make_folder(a, source))
     return;
   if (a->real_gpu && gpu_count() == 0) {
-    answer_refuse(a, STATUS_GRADER_ERROR, "FERRY_CUDA=real, but there is no GPU here; FERRY_CUDA=sim simulates one\n");
+    answer_refuse(a, STATUS_GRADER_ERROR,
+                  "FERRY_CUDA=real is set, but this machine has no GPU; set FERRY_CUDA=sim to use the simulator\n");
     return;
   }
   if (a->real_gpu && is_kernel(a)) {
@@ -462,7 +463,7 @@ bool answer_build_with_lines(Answer *with_lines, const Answer *a) {
   *with_lines = (Answer){.exercise = a->exercise, .with_lines = true};
   if (!sandbox_folder(with_lines->folder, sizeof with_lines->folder)) {
     with_lines->folder[0] = '\0';
-    return answer_refuse(with_lines, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    return answer_refuse(with_lines, STATUS_GRADER_ERROR, "a temporary folder could not be created\n");
   }
   snprintf(with_lines->program, sizeof with_lines->program, "%s/program", with_lines->folder);
   return copy_source(with_lines, a->source) &&

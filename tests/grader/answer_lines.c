@@ -69,7 +69,8 @@ static void put_places(FILE *to, const Answer *a, const char *said) {
       break;
   }
   if (shown == 0)
-    fprintf(to, "  not in a function of %s: it may have returned a bad pointer, or passed one on\n", a->title);
+    fprintf(to, "  not in a function of %s, but your function may have passed or returned an invalid pointer\n",
+            a->title);
 }
 
 // The program's folder is the grader's since it was taken over; the tool works in one of its own.

@@ -22,9 +22,9 @@ bool answer_find_places(Answer *a, const Inspection *inspection) {
   char *frames = NULL;
   int count = 0;
   if (!sandbox_folder(tool.folder, sizeof tool.folder))
-    return answer_refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
-  bool good =
-      write_places(tool.folder, &count) || answer_refuse(&tool, STATUS_GRADER_ERROR, "no list of places was written\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "a temporary folder could not be created\n");
+  bool good = write_places(tool.folder, &count) ||
+              answer_refuse(&tool, STATUS_GRADER_ERROR, "the list of source locations was not written\n");
   command_program(&c, "addr2line");
   command_word(&c, "-iae%s", a->program);
   command_word(&c, "%s", "@places");
@@ -52,7 +52,7 @@ bool answer_find_mix(Answer *a) {
   if (a->mix[0])
     return true;
   if (!sandbox_folder(tool.folder, sizeof tool.folder))
-    return answer_refuse(a, STATUS_GRADER_ERROR, "no temporary folder could be made\n");
+    return answer_refuse(a, STATUS_GRADER_ERROR, "a temporary folder could not be created\n");
   command_program(&c, "objdump");
   command_words(&c, "-d --no-show-raw-insn");
   command_word(&c, "%s", a->program);
@@ -68,5 +68,6 @@ bool answer_find_mix(Answer *a) {
   free(listing);
   sandbox_folder_remove(tool.folder);
   free(tool.diagnostics);
-  return good || answer_refuse(a, STATUS_GRADER_ERROR, "what the answer computes could not be read from its program\n");
+  return good ||
+         answer_refuse(a, STATUS_GRADER_ERROR, "the answer's instructions could not be read from its program\n");
 }

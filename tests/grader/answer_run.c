@@ -32,7 +32,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
   char device_count[64], temporary[300], home[300], bundle[512],
       folder[256]; // a folder of this run's own
   if (!sandbox_folder(folder, sizeof folder))
-    return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("no temporary folder could be made\n")};
+    return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("a temporary folder could not be created\n")};
   snprintf(device_count, sizeof device_count, "FERRY_SIM_DEVICES=%d", devices > 0 ? devices : 1);
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
   snprintf(home, sizeof home, "HOME=%s", folder);

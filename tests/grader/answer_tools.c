@@ -52,7 +52,7 @@ void command_program(Command *c, const char *name) {
       return;
     }
   }
-  fatal_error("%s is not on PATH; ./ferry doctor says what installs it", name);
+  fatal_error("%s is not on PATH; ./ferry doctor explains how to install it", name);
 }
 
 // ---- running the tools ---------------------------------------------------------------------------------------------------
@@ -99,9 +99,9 @@ bool answer_run_tool(Answer *a, const Command *command, const char *readable[2],
   } else if (!done) {
     static const char *const ends[] = {"",
                                        "the compiler crashed",
-                                       "the compiler did not end in time",
-                                       "the compiler took too much memory",
-                                       "the compiler had too much to say",
+                                       "the compiler exceeded its time limit",
+                                       "the compiler exceeded its memory limit",
+                                       "the compiler printed too much",
                                        "the compiler wrote too much",
                                        "the compiler could not be started"};
     a->status = r.end == SANDBOX_NOT_STARTED ? STATUS_GRADER_ERROR : STATUS_COMPILE_ERROR;

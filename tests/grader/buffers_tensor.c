@@ -85,9 +85,9 @@ static const char *change_of(Driver *d, const char *name, FyTensor *t, bool may_
   for (int i = 0; same_size && i < size.ndim; i++)
     same_size = size.dim[i] == given.dim[i];
   if (!same_size || fy_dtype_of(t) != before->dtype)
-    return "has another shape or dtype";
+    return "has a different shape or dtype";
   if (fy_get_device(t) != before->device)
-    return "is on another device";
+    return "is on a different device";
   if (fy_requires_grad(t) != ((before->flags & ARRAY_REQUIRES_GRAD) != 0))
     return before->flags & ARRAY_REQUIRES_GRAD ? "no longer requires a gradient" : "requires a gradient now";
   if (may_change)
@@ -132,7 +132,7 @@ void driver_put(Driver *d, const char *name, FyTensor *t) {
   FySize size = fy_size(t);
   Array a = {.dtype = fy_dtype_of(t), .count = fy_numel(t), .device = fy_get_device(t)};
   if (size.ndim > MAX_RANK)
-    fy_raise(FY_VALUE_ERROR, "'%s' has %d dimensions; no tensor here has so many. Was fy_shape(...) left out?", name,
+    fy_raise(FY_VALUE_ERROR, "'%s' has %d dimensions, more than any tensor here. Is fy_shape(...) missing?", name,
              size.ndim);
   a.shape.rank = size.ndim;
   for (int i = 0; i < size.ndim; i++)

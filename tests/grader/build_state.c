@@ -30,8 +30,9 @@ bool build_is_whole(const char *driver, char *why, size_t bytes) {
     bool there = stat(inputs[i], &input) == 0;
     if (there && !is_newer(&input, &own))
       continue;
-    snprintf(why, bytes, "%s %s: the build has changed under ./ferry, or is not finished. Run make, then check again\n",
-             inputs[i] + strlen(CONFIG_ROOT "/"), there ? "is newer than ./ferry" : "is not there");
+    snprintf(why, bytes,
+             "%s %s: the build has changed since ./ferry started, or is not finished. Run make, then check again\n",
+             inputs[i] + strlen(CONFIG_ROOT "/"), there ? "is newer than ./ferry" : "is missing");
     return false;
   }
   return true;

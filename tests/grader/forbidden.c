@@ -143,8 +143,8 @@ char *forbidden_on_stack(const Exercise *e, const char *usage) {
       const char *name = strrchr(line, ':');
       snprintf(what, sizeof what, "%.120s: %ld bytes%s", name ? name + 1 : line, taken, open_ended ? " and more" : "");
       why = format_text(
-          "a thread has too many variables of its own (%s): it has 255 registers of 4 bytes, and what does not fit "
-          "is slow memory, which the score does not know\n",
+          "a thread has too many local variables (%s). It has 255 registers of 4 bytes; the rest goes to slow local "
+          "memory, which the score does not include\n",
           what);
     }
     at += length + (at[length] == '\n');

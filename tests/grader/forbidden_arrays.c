@@ -274,12 +274,13 @@ static char *describe_index(CodeReader *r, const Token *array, const Token *inde
   const Name *name = find(r, index);
   char *text, from[160] = "";
   if (name && name->unknown && name->from.length)
-    snprintf(from, sizeof from, " (it hangs on %.*s)", name->from.length > 100 ? 100 : name->from.length,
+    snprintf(from, sizeof from, " (it depends on %.*s)", name->from.length > 100 ? 100 : name->from.length,
              name->from.at);
-  if (asprintf(&text,
-               "line %d: the compiler does not know %.*s%s, an index of %.*s: a thread's own array is in its registers "
-               "only where all of its indices are known, and is slow memory else, which the score does not know\n",
-               array->line, index->length, index->at, from, array->length, array->at) < 0)
+  if (asprintf(
+          &text,
+          "line %d: the index %.*s%s of %.*s is not known at compile time. A local array is in registers only if all "
+          "its indices are known. Otherwise it is in slow local memory, which the score does not include\n",
+          array->line, index->length, index->at, from, array->length, array->at) < 0)
     fatal_error("no memory for a report");
   return text;
 }

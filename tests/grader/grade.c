@@ -78,7 +78,7 @@ static bool out_of_time(const Grading *g, const Learner *l) {
 }
 
 static void say_out_of_time(const Grading *g, Verdict *v) {
-  not_judged(v, STATUS_TIMEOUT, "the limit of %.0f s for all of a learner's answers was reached (--limit)\n", g->limit);
+  not_judged(v, STATUS_TIMEOUT, "the learner's answers together exceeded the limit of %.0f s (--limit)\n", g->limit);
 }
 
 // A worker that is at its end has swept up after its answer; one that is not is stopped, so that it starts nothing more, and
@@ -106,7 +106,7 @@ static void finish(Grading *g, Job *job, bool ended) {
   else if (!ended)
     say_out_of_time(g, job->verdict);
   else
-    not_judged(job->verdict, STATUS_GRADER_ERROR, "the grader broke off while it judged this answer\n");
+    not_judged(job->verdict, STATUS_GRADER_ERROR, "the grader crashed while it judged this answer\n");
   if (job->verdict->protections)
     g->protections = g->protections ? g->protections & job->verdict->protections : job->verdict->protections;
   text_free(&job->sent);
@@ -159,7 +159,7 @@ static void begin_unit(Grading *g, Job *job, int unit, void (*done)(Grading *g, 
     say_out_of_time(g, &l->verdicts[exercise]);
     done(g, l, &l->verdicts[exercise]);
   } else if (!start_at_last(g, job, l, exercise, false)) {
-    not_judged(&l->verdicts[exercise], STATUS_GRADER_ERROR, "no process could be started to judge it: %s\n",
+    not_judged(&l->verdicts[exercise], STATUS_GRADER_ERROR, "a process to judge it could not be started: %s\n",
                strerror(errno));
     done(g, l, &l->verdicts[exercise]);
   }
@@ -175,7 +175,7 @@ static void grade_starved(Grading *g, Job *jobs, void (*done)(Grading *g, Learne
     if (!verdict_starved(&l->verdicts[exercise], &tests) || !start_at_last(g, &jobs[0], l, exercise, true))
       continue;
     if (!said)
-      printf("Again, alone: answers that ran out of time while others had the processors.\n");
+      printf("Repeating answers that timed out, one at a time, because other answers used the CPU meanwhile.\n");
     said = true;
     while (jobs[0].pid)
       wait_for_one(g, jobs, done);

@@ -54,7 +54,7 @@ static _Noreturn void end_outside(void) {
 }
 
 static _Noreturn void end_too_late(const Guarded *g, const char *what) {
-  fprintf(stderr, HOST_MEMORY_FREED "%s: it had %zu bytes\n", what, g->bytes);
+  fprintf(stderr, HOST_MEMORY_FREED "%s; the block had %zu bytes\n", what, g->bytes);
   sim_crash_tell_stack(NULL);
   signal(SIGABRT, SIG_DFL);
   abort();
@@ -63,7 +63,7 @@ static _Noreturn void end_too_late(const Guarded *g, const char *what) {
 static void look_before(const Guarded *g) {
   if (fy_guarded_front_is_whole(g->data))
     return;
-  fprintf(stderr, HOST_MEMORY_BEFORE "the %zu bytes that malloc gave was written\n", g->bytes);
+  fprintf(stderr, HOST_MEMORY_BEFORE "the %zu bytes from malloc was written\n", g->bytes);
   end_outside();
 }
 
@@ -78,7 +78,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
       continue;
     if (g->freed)
       end_too_late(g, "is used");
-    fprintf(stderr, "ferry: byte %zu of memory from malloc is read or written, which has %zu bytes\n",
+    fprintf(stderr, "ferry: byte %zu of memory from malloc is read or written, but the block has only %zu bytes\n",
             (size_t)(address - g->data), g->bytes);
     end_outside();
   }

@@ -177,9 +177,9 @@ static bool take_record(Inspection *i, Answer *a, FILE *record, bool descending)
 }
 
 static void say_no_record(const SandboxResult *r, const char *test) {
-  static const char *const ends[] = {"it ended without one",    "it was killed",       "it did not end in time",
-                                     "it took too much memory", "it printed too much", "it wrote too much",
-                                     "it could not be started"};
+  static const char *const ends[] = {
+      "it ended without one", "it was killed",     "it exceeded its time limit", "it exceeded its memory limit",
+      "it printed too much",  "it wrote too much", "it could not be started"};
   fprintf(stderr, "ferry inspect: the answer left no record in the test \"%s\": %s\n%s", test, ends[r->end],
           r->output ? r->output : "");
 }
@@ -187,7 +187,7 @@ static void say_no_record(const SandboxResult *r, const char *test) {
 static bool run_and_add(InspectJob *job, const Test *test, bool descending) {
   AnswerRun run = {.test = test, .descending = descending};
   if (!sandbox_folder(run.folder, sizeof run.folder)) {
-    fprintf(stderr, "ferry inspect: no temporary folder could be made: %s\n", strerror(errno));
+    fprintf(stderr, "ferry inspect: a temporary folder could not be created: %s\n", strerror(errno));
     return false;
   }
   SandboxResult r = run_test(job, &run);

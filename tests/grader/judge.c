@@ -40,8 +40,8 @@ static void check_broke(int number) {
 static void guard_check(const Case *c, const char *doing) {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
   snprintf(broken, sizeof broken,
-           "ferry: grader error: the check of %s broke while it %s \"%s\"; no fault of the answer\n", c->exercise->id,
-           doing, c->test->name);
+           "ferry: grader error: the check of %s crashed while it %s \"%s\"; this is not an error in the answer\n",
+           c->exercise->id, doing, c->test->name);
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
     signal(signals[i], *doing ? check_broke : SIG_DFL);
   alarm(*doing ? CHECK_SECONDS : 0);
@@ -145,11 +145,11 @@ static const Mistake *mistake_of_schedule(const Case *c) {
 
 static void judge_reply(Case *c, const SandboxResult *r, Status *status, bool unseen) {
   if (*status == STATUS_PASS && !counts_agree(c, &r->ledger)) {
-    case_fail(c, NULL, "the counts are not what was counted: the answer changed the counters or hid from them");
+    case_fail(c, NULL, "the counts in the reply are wrong: the answer changed the counters or bypassed them");
     *status = STATUS_FAIL;
   }
   if (*status == STATUS_PASS && unseen) {
-    case_fail(c, NULL, "what the inspector saw did not come with the reply: the answer hid from it");
+    case_fail(c, NULL, "the reply does not contain the inspector's record: the answer bypassed the inspector");
     *status = STATUS_FAIL;
   }
   if (*status != STATUS_PASS || judged_right(r))
@@ -206,7 +206,7 @@ static void add_request(Case *c, uint8_t **request, size_t *bytes) {
   case_ask(c);
   guard_check(c, "");
   if (getrandom(&c->request.nonce, sizeof c->request.nonce, 0) != (ssize_t)sizeof c->request.nonce)
-    fatal_error("no random numbers from the system: %s", strerror(errno));
+    fatal_error("the system provided no random numbers: %s", strerror(errno));
   uint8_t *packed = message_pack(&c->request, &more);
   uint8_t *all = packed ? realloc(*request, *bytes + more) : NULL;
   if (!all)
@@ -347,9 +347,8 @@ static void run_inspected(TestVerdict *v, Answer *a, const Exercise *e, int devi
   v->status = b->status == STATUS_GRADER_ERROR ? STATUS_GRADER_ERROR : STATUS_FAIL;
   v->starved = b->status == STATUS_COMPILE_ERROR && b->starved;
   free(v->report);
-  snprintf(v->headline, sizeof v->headline, "it does not compile for the inspector");
-  if (asprintf(&v->report, "  compiled for the inspector, it came to this:\n%s", b->diagnostics ? b->diagnostics : "") <
-      0)
+  snprintf(v->headline, sizeof v->headline, "it does not compile with instrumentation");
+  if (asprintf(&v->report, "  compiling with instrumentation printed:\n%s", b->diagnostics ? b->diagnostics : "") < 0)
     v->report = NULL;
   v->report = report_shown(v->report);
 }

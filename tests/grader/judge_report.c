@@ -58,19 +58,19 @@ int report_signal(const SandboxResult *r) {
 
 static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status status) {
   if (r->forged)
-    say(t, "  something other than a reply came through the grader's channel\n");
+    say(t, "  the grader received invalid data instead of a reply\n");
   else if (status == STATUS_CRASH)
-    say(t, "  it was ended by signal %d: %s\n", report_signal(r), strsignal(report_signal(r)));
+    say(t, "  it was terminated by signal %d: %s\n", report_signal(r), strsignal(report_signal(r)));
   else if (status == STATUS_TIMEOUT)
-    say(t, "  it did not end within %.0f s\n", r->seconds);
+    say(t, "  it did not finish within %.0f s\n", r->seconds);
   else if (status == STATUS_OUT_OF_MEMORY)
-    say(t, "  it used more memory than the %zu MiB allowed\n", answer_memory(a) >> 20);
+    say(t, "  it used more than the allowed %zu MiB of memory\n", answer_memory(a) >> 20);
   else if (status == STATUS_OUTPUT_LIMIT)
     say(t, "  it printed more than 1 MiB\n");
   else if (status == STATUS_GRADER_ERROR)
-    say(t, "  the grader could not run it; this is not your fault\n");
+    say(t, "  the grader could not run it; this is not an error in your answer\n");
   else
-    say(t, "  it ended by itself (exit status %d) before its result was asked for\n", r->status);
+    say(t, "  it exited (status %d) before it returned a result\n", r->status);
 }
 
 // Evidence that excludes every other cause has the mistake's name as a fact.
@@ -93,7 +93,7 @@ static bool says_where(const char *map) {
 static void say_finding(Text *t, const Case *c) {
   say_indented(t, c->finding);
   if (says_where(c->map)) {
-    say(t, "  where it is wrong (. right, # wrong, + some of both):\n");
+    say(t, "  wrong elements (. correct, # wrong, + both):\n");
     say_indented(t, c->map);
   }
 }

@@ -101,8 +101,8 @@ static void miss_tests(Verdict *v, Board *b) {
   for (int i = 0; i < v->test_count; i++)
     if (v->tests[i].status == STATUS_NOT_RUN && atomic_load(&b->taken[i])) {
       v->tests[i].status = STATUS_GRADER_ERROR;
-      snprintf(v->tests[i].headline, sizeof v->tests[i].headline, "the grader broke off while it judged this test");
-      v->tests[i].report = strdup("  the grader broke off while it judged this test\n");
+      snprintf(v->tests[i].headline, sizeof v->tests[i].headline, "the grader crashed while it judged this test");
+      v->tests[i].report = strdup("  the grader crashed while it judged this test\n");
     }
 }
 

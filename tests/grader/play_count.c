@@ -20,7 +20,7 @@ static void say_counted(void) {
   if (n.device_to_device)
     fprintf(stderr, "  %-26s %12lld (%lld bytes)\n", "copies between devices", (long long)n.device_to_device,
             (long long)n.device_to_device_bytes);
-  fprintf(stderr, "  %-26s %12lld\n", "waits for a device", (long long)n.synchronizations);
+  fprintf(stderr, "  %-26s %12lld\n", "host synchronizations", (long long)n.synchronizations);
 }
 
 __attribute__((constructor)) static void at_the_end(void) {

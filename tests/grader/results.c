@@ -143,9 +143,9 @@ static void gradescope_test(Text *t, const Verdict *v, const TestVerdict *test, 
 void write_gradescope(const Grading *g, Text *t) {
   const Learner *l = &g->learners[0];
   Text output = {0};
-  text_add(&output, "%s", g->complete ? "graded by Ferry" : "the grading has not come to its end");
+  text_add(&output, "%s", g->complete ? "graded by Ferry" : "the grading has not finished");
   if (g->exercise_count > learner_max(g, l)) // Gradescope has no word for it: their points are missing
-    text_add(&output, "; %d of %d answers could not be judged, which is the grader's trouble and no zero: grade again",
+    text_add(&output, "; %d of %d answers could not be judged because of an error in the grader; grade again",
              g->exercise_count - learner_max(g, l), g->exercise_count);
   add_protections(&output, "; protections: ", g->level, g->protections);
   text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": ", learner_score(g, l));

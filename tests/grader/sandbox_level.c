@@ -142,11 +142,11 @@ static bool fits(SandboxLevel which, const char **why) {
   bool root = geteuid() == 0, other = sandbox_other_user() != (uid_t)-1;
   *why = NULL;
   if (which == SANDBOX_NAMESPACES && !root)
-    *why = "it takes root";
+    *why = "it needs root";
   else if (root && !other && which != SANDBOX_USER_NAMESPACE)
-    *why = "root has no other user to run it as";
+    *why = "there is no other user to run it as";
   else if (root && other && which != SANDBOX_NAMESPACES && !others_can_reach(sandbox_temporary_folder()))
-    *why = "it takes a TMPDIR that other users can reach";
+    *why = "it needs a TMPDIR that other users can access";
   else if (which == SANDBOX_LANDLOCK && sandbox_landlock_version() == 0)
     *why = "this kernel has no Landlock";
   return !*why;
@@ -246,7 +246,7 @@ static bool begin(char *folder, size_t bytes, char *why, size_t why_bytes) {
   sandbox_hide(sandbox_temporary_folder());
   if (sandbox_folder(folder, bytes))
     return true;
-  snprintf(why, why_bytes, "no temporary folder could be made in $TMPDIR or /tmp: %s", strerror(errno));
+  snprintf(why, why_bytes, "a temporary folder could not be created in $TMPDIR or /tmp: %s", strerror(errno));
   return false;
 }
 
@@ -262,14 +262,14 @@ static bool choose_from(int first, int last, const SandboxJob *job, char *why, s
       return true;
     }
     if (trial == TROUBLE) {
-      snprintf(why, bytes, "the level %s could not be tried out (%s)", names[i], what);
+      snprintf(why, bytes, "the level %s could not be tested (%s)", names[i], what);
       return false;
     }
     if (told < sizeof refusals)
       told += (size_t)snprintf(refusals + told, sizeof refusals - told, "%s%s (%s)", told ? ", " : "", names[i], what);
   }
   snprintf(why, bytes, "refused here: %.500s%s", refusals,
-           first != last ? "; --sandbox none runs answers with next to no protection" : "");
+           first != last ? "; --sandbox none runs answers almost without protection" : "");
   return false;
 }
 

@@ -43,14 +43,13 @@ bool sandbox_limits_suffice(char *why, size_t bytes) {
     char least[32] = "no limit";
     if (!all)
       snprintf(least, sizeof least, "%llu", (unsigned long long)needed[i].least);
-    snprintf(why, bytes, "ulimit %s allows %llu %s, and %s is needed: start ./ferry where it is higher",
+    snprintf(why, bytes, "ulimit %s allows %llu %s, but %s is needed: raise the limit and start ./ferry again",
              needed[i].option, (unsigned long long)(hard / needed[i].unit), needed[i].what, least);
     return false;
   }
   if (access("/proc/self/stat", R_OK) == 0)
     return true;
-  snprintf(why, bytes,
-           "/proc is not there (%s), where processes and their memory are counted: mount -t proc proc /proc",
+  snprintf(why, bytes, "/proc is missing (%s); Ferry counts processes and their memory there: mount -t proc proc /proc",
            strerror(errno));
   return false;
 }

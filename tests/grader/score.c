@@ -50,7 +50,7 @@ const char *score_gpu(const Scored *s) {
 
 static const Mistake UNEQUAL = {"unequal work per block",
                                 "The score comes from a sample of the blocks of each launch, and the other blocks do "
-                                "more work than those. Give each block an equal share.",
+                                "more work than those. Give all blocks the same amount of work.",
                                 "docs/inspector.md#options"};
 
 // ---- judging -------------------------------------------------------------------------------------------------------------
@@ -91,8 +91,8 @@ static bool has_done(Case *c, const char *what, const char *unit, double seen, d
     return true;
   case_fail(
       c, NULL,
-      "the inspector saw %.3g million %s %s, and a right answer does that with %.3g million at least: what was not "
-      "seen cannot be scored",
+      "the inspector saw %.3g million %s %s, but a correct answer needs at least %.3g million. Work that the inspector "
+      "does not see cannot be scored",
       seen / 1e6, unit, what, least / 1e6);
   return false;
 }
@@ -100,7 +100,7 @@ static bool has_done(Case *c, const char *what, const char *unit, double seen, d
 static bool all_was_seen(Case *c, const Work *w, Least least) {
   const Counts *n = counts(c);
   if (w->launches != (double)n->launches || !w->longest || !(w->seconds > 0) || !isfinite(w->seconds)) {
-    case_fail(c, NULL, "%lld kernels were launched, and the inspector has times of %.0f", (long long)n->launches,
+    case_fail(c, NULL, "%lld kernels were launched, but the inspector has times for %.0f", (long long)n->launches,
               w->launches);
     return false;
   }
@@ -140,7 +140,7 @@ bool expect_score(Case *c, Least least, const Mistake *slow) {
   if (!c->fallback)
     c->fallback = slow;
   case_fail(c, NULL,
-            "%s on %s, modeled: %.2f times as fast as what was handed out (%s); expected at least %.2f times\n"
+            "%s on %s, modeled: %.2f times as fast as the original file (%s); expected at least %.2f times\n"
             "limited by %s",
             yours, score_gpu(s), ratio, handed, s->steps[0], score.limit);
   return false;

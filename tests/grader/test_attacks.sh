@@ -243,7 +243,7 @@ fi
 ln -s "$root/solutions/03_1_create_on_the_device.c" "$work/link.c"
 mkfifo "$work/pipe.c"
 for name in link pipe; do
-  timeout 20 "$ferry" run 03_1_create_on_the_device --file "$work/$name.c" 2>&1 | grep -q 'not a plain file'
+  timeout 20 "$ferry" run 03_1_create_on_the_device --file "$work/$name.c" 2>&1 | grep -q 'not a regular file'
   result $? "$name" 'it was read'
 done
 

@@ -171,8 +171,8 @@ why_not() { # EXERCISE FILE KIND MISTAKE REPORT
     if is_open "$exercise"; then # right, and slow: the time that ratios are of is what it takes
       if [ "${passed:-1}" = "${all:-1}" ]; then
         why='the stub passes'
-      elif ! tr -s ' \n' ' ' <"$report" | grep -q ' 1\.00 times as fast as what was handed out'; then
-        why="what is handed out has another time than check.c says: $(grep -A 1 'modeled, not measured' "$report" | tr '\n' ' ')"
+      elif ! tr -s ' \n' ' ' <"$report" | grep -q ' 1\.00 times as fast as the original file'; then
+        why="the original file has a different time than check.c states: $(grep -A 1 'modeled, not measured' "$report" | tr '\n' ' ')"
       fi
     elif [ "${passed:-1}" != 0 ]; then
       why="the stub scores $output: $(sed -n 's/^  ok  *//p' "$report" | tr '\n' ',')"

@@ -196,7 +196,7 @@ result $? 'an answer that is inspected writes nothing' "$(head -n 3 "$work/outpu
 echo 'int main(void) { return 0; }' >>"$work/theirs/20_1_saxpy.cu"
 says 'nor with a main' 2 'has the name of an answer to 20_1_saxpy, but contains a main' "$ferry" inspect "$work/theirs/20_1_saxpy.cu"
 says 'unless it is said to be a program' 0 'No kernel was launched' "$ferry" inspect "$work/theirs/20_1_saxpy.cu" --no-registers --sandbox none
-says 'no sandbox, no inspection' 3 'no answer can be shut in' env TMPDIR="$work/nowhere" "$ferry" inspect solutions/20_1_saxpy.cu
+says 'no sandbox, no inspection' 3 'no sandbox is available' env TMPDIR="$work/nowhere" "$ferry" inspect solutions/20_1_saxpy.cu
 [ -z "$(find "$TMPDIR" -mindepth 1)" ]
 result $? 'nothing is left of inspections' "$(find "$TMPDIR" -mindepth 1 | head -n 3)"
 
@@ -222,7 +222,7 @@ rows = [r["learner"] for r in csv.DictReader(open(sys.argv[2], newline=""))]
 assert names == rows and len(set(names)) == 5 and "\n" not in "".join(names), (names, rows)' "$work/names.json" "$work/names.csv" 2>&1)
 result $? 'each name is shown as no other is' "$why"
 says 'a merge takes them' 1 'ada: ' "$ferry" grade --merge "$work/names.json" --class "$names"
-[ "$(grep -c 'is a link, which is not followed' "$work/said")" = 2 ] && grep -q names/linked "$work/said" && grep -q names/dangling "$work/said"
+[ "$(grep -c 'is a symbolic link, so this learner is not graded' "$work/said")" = 2 ] && grep -q names/linked "$work/said" && grep -q names/dangling "$work/said"
 result $? 'links in place of folders are named' "$(cat "$work/said")"
 
 # ---- the grader's own limits ---------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ for limits in '-S -n 16' '-S -s 128' '-S -v 100000000' '-S -t 20'; do
 done
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
   # shellcheck disable=SC2016
-  says 'no /proc is a grader error that says so' 3 '/proc is not there' unshare -m --propagation private \
+  says 'no /proc is a grader error that says so' 3 '/proc is missing' unshare -m --propagation private \
     bash -c 'mount -t tmpfs tmpfs /proc && "$@"' - "$ferry" run 3.1 --file "$solution"
   # shellcheck disable=SC2016
   says 'a full disk is said' 3 'could not be copied: No space left on device' unshare -m --propagation private \
@@ -276,10 +276,10 @@ class() { # OPTIONS...: of each learner, how many tests have passed
 print(*(l["name"] + " " + l["exercises"][0]["status"] for l in json.load(open(sys.argv[1]))["learners"]), sep=", ")' "$work/class.json" 2>&1
 }
 why=$(class --jobs 2)
-[ "$why" = 'ada pass, bob pass' ] && grep -q '^Again, alone' "$work/said"
+[ "$why" = 'ada pass, bob pass' ] && grep -q '^Repeating answers that timed out' "$work/said"
 result $? 'what had no processor is run again, alone' "$why: $(cat "$work/said")"
 why=$(class --jobs 1)
-[ "$why" = 'ada timeout, bob pass' ] && ! grep -q '^Again, alone' "$work/said"
+[ "$why" = 'ada timeout, bob pass' ] && ! grep -q '^Repeating answers that timed out' "$work/said"
 result $? 'what was alone is not run again' "$why: $(cat "$work/said")"
 
 finish

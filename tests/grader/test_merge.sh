@@ -145,7 +145,7 @@ json.dump(r, open(sys.argv[2], "w"))' "$1" "$2" "$3"
 }
 change "$work/ada.json" "$work/trouble.json" 'e["status"] = "grader error"; e["score"] = None; e["passed"] = e["stars"] = 0
 for t in e["tests"]: t["status"] = "grader error"'
-says "trouble of a part's grader" 3 '1 answers could not be judged' "$ferry" grade --merge "$work/trouble.json" "$work/bob.json"
+says "trouble of a part's grader" 3 'The grader itself failed on 1 answers' "$ferry" grade --merge "$work/trouble.json" "$work/bob.json"
 change "$work/ada.json" "$work/one.json" 'e["protections"] = "user: no network, no capabilities"'
 change "$work/bob.json" "$work/other.json" 'e["protections"] = "landlock: no network, another user, limits on time, memory and files"'
 says 'machines that shut answers in differently' 1 'Protections: user and landlock: no network. Not' "$ferry" grade --merge \
@@ -185,7 +185,7 @@ changed 'made-up protections' 'protections that do not exist' 'e["protections"] 
 changed 'not at its end' 'its grading was interrupted' 'r["complete"] = False'
 changed 'other devices' 'simulated devices' 'r["simulated_devices"] = 4'
 changed 'a seed and none' 'with --seed' 'r["secret_seed"] = True'
-changed 'an older file' 'older version' 'del r["secret_seed"]'
+changed 'an older file' 'was not written by ./ferry grade --json of this version' 'del r["secret_seed"]'
 changed 'a learner without a name' 'a learner has no name' 'l["name"] = ""'
 changed 'something else' 'was not written by ./ferry grade --json' 'del r["learners"]'
 "$ferry" grade --answers "$class/ada" --only 11 --json "$work/eleven.json" >/dev/null
@@ -208,9 +208,9 @@ change "$work/own2.json" "$work/changed.json" 'r["learners"] = r["learners"][1:]
 refuses 'somebody taken out of a part' 'has no results in these files' "$work/own1.json" "$work/changed.json" "$work/own3.json"
 mapfile -t files < <(for _ in $(seq 100); do echo "$work/nowhere"; done)
 says 'more than twenty complaints' 2 'and 80 more' "$ferry" grade --merge "${files[@]}"
-says 'no files' 2 '--merge needs files' "$ferry" grade --merge
+says 'no files' 2 '--merge needs the files' "$ferry" grade --merge
 says 'files without --merge' 2 'only --merge takes files' "$ferry" grade "$work/ada.json"
-says 'grading and merging' 2 'grades nothing' "$ferry" grade --merge "$work/ada.json" --seed x
+says 'grading and merging' 2 '--merge does not grade' "$ferry" grade --merge "$work/ada.json" --seed x
 says 'a part of one learner' 2 'needs --class' "$ferry" grade --answers solutions --part 1/2
 for part in 0/3 4/3 1 1/ x/3 1/3x -1/3 1/0; do
   says "--part $part" 2 "--part takes" "$ferry" grade --class "$class" --part $part

@@ -169,7 +169,8 @@ bool tools_root_prepare(bool gpu, char *why, size_t bytes) {
     return true;
   if (gpu) {
     snprintf(why, bytes,
-             "answers run as another user, who cannot read %s; the backend for real GPUs has to be read there",
+             "answers run as a different user, who cannot read %s; make it readable, because the backend for real GPUs "
+             "is there",
              CONFIG_ROOT);
     return false;
   }

@@ -11,7 +11,7 @@
 says 'help' 0 'usage: ./ferry bench' "$bench" --help
 says 'the list' 0 'train_cnn_002' "$bench" --list
 says 'an unknown benchmark' 2 'there is no benchmark or group matmull' "$bench" matmull
-says 'a part of a name' 2 'Near: train_784_256_128_10' "$bench" 784
+says 'a part of a name' 2 'Similar names: train_784_256_128_10' "$bench" 784
 says 'an unknown option' 2 'unknown option --fast' "$bench" --fast
 says 'a size that is no number' 2 '--size x' "$bench" matmul --size x
 says 'a size that is none' 2 '--size' "$bench" matmul --size=-3

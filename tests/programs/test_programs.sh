@@ -201,7 +201,7 @@ check '-E' says '__global__' "$ferry" nvcc -DOFFSET=7 -dryrun -E kernels.cu -D__
 check '-M' says 'kernels.h' "$ferry" nvcc -DOFFSET=7 -MM kernels.cu
 check 'a library' eval '"$ferry" nvcc -DOFFSET=8 -lib -o k.a kernels.cu && "$ferry" nvcc main.cpp k.a -o with && [ "$(./with)" = 8 ]'
 check '--version' says 'release 13.0' "$ferry" nvcc --version
-check 'PTX is refused' says 'no PTX is made' "$ferry" nvcc -ptx kernels.cu
+check 'PTX is refused' says 'no PTX is generated' "$ferry" nvcc -ptx kernels.cu
 check 'a library that is missing' says 'not simulated' "$ferry" nvcc -DOFFSET=1 -c kernels.cu -lcudnn
 mkdir -p toolkit/crt && : >toolkit/crt/host_config.h && echo '#error not these' >toolkit/cuda_runtime.h
 check "a toolkit's headers" says "-Itoolkit (a toolkit's headers)" "$ferry" nvcc -Itoolkit -DOFFSET=1 -c kernels.cu -o toolkit/k.o

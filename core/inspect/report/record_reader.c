@@ -33,7 +33,8 @@ static const InspectKind kinds[] = {
      "Blocks run in any order: use an atomic, or an atomic flag and a __threadfence() in both blocks, or two launches.",
      false},
     {"race-stream", "data race between streams",
-     "Record an event after the one and let the other's stream wait for it, or use one stream for both.", false},
+     "Record an event after the first operation and let the other stream wait for it, or use one stream for both.",
+     false},
     {"race-async", "shared memory read before its asynchronous copy has completed",
      "Wait for the copy (__pipeline_wait_prior) and then, with a barrier, for the other threads.", false},
     {"race-host", "data race with the host",
@@ -64,7 +65,7 @@ static const InspectKind kinds[] = {
      "A process that ends stops its kernels: call cudaDeviceSynchronize() and check its result before main returns.",
      true},
     {"barrier", "redundant barrier",
-     "No thread accessed after it what another thread had written or read before it: it may not be needed.", true}};
+     "It does not order any accesses of different threads, so the kernel may not need it.", true}};
 
 static const InspectKind *kind_named(const char *id) {
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

@@ -15,7 +15,7 @@ static void print_why(const InspectTime *t) {
     return;
   }
   inspect_wrapped(2,
-                  "limited by %s, which alone takes %.4g us. In us: device memory %.3g, L2 %.3g, L1 and shared "
+                  "limited by %s, which takes %.4g us by itself. In us: device memory %.3g, L2 %.3g, L1 and shared "
                   "memory %.3g, instructions %.3g, arithmetic %.3g, latency %.3g",
                   inspect_limit(t), 1e6 * share / t->launches, 1e6 * t->term[MODEL_DRAM] / t->launches,
                   1e6 * t->term[MODEL_L2] / t->launches, 1e6 * t->term[MODEL_L1] / t->launches,
@@ -32,7 +32,7 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
         k->mix.fp32, k->mix.fma, k->mix.fp64, k->mix.integer, k->mix.special);
   if (!gpu || t->launches == 0)
     return;
-  inspect_wrapped(2, "%s: %.4g us a launch, modeled, not measured (docs/model.md)", gpu->name,
+  inspect_wrapped(2, "%s: %.4g us per launch, modeled, not measured (docs/model.md)", gpu->name,
                   1e6 * t->seconds / t->launches);
   print_why(t);
   inspect_wrapped(2, "%.0f resident blocks per SM, registers not counted; %.3g %% of the GPU occupied", t->resident,
@@ -40,7 +40,7 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
   if (t->filled < FULL)
     inspect_wrapped(
         2,
-        "Its stores fill %.0f %% of the sectors they touch. What that costs differs between GPUs by more than "
-        "the model knows: on an H100 such a kernel took 1.9 times what is modeled.",
+        "Its stores fill %.0f %% of the sectors that they touch. The cost of such stores differs between GPUs by more "
+        "than the model includes: on an H100, such a kernel took 1.9 times its modeled time.",
         100 * t->filled);
 }

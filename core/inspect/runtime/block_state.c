@@ -403,7 +403,7 @@ static void exits(void) {
   if (inspect_current || !sim_vector_clock_host_is_behind())
     return;
   inspect_hold();
-  finding_add(FIND_UNFINISHED, NULL, (struct location){0}, "main ended, and had not waited for the device");
+  finding_add(FIND_UNFINISHED, NULL, (struct location){0}, "main ended without waiting for the device");
   inspect_release();
   sim_finish_work();
 }

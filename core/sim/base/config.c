@@ -112,7 +112,7 @@ static const struct model_gpu *read_gpu(void) {
   if (value == NULL || *value == '\0')
     return NULL;
   if (strcmp(value, "list") == 0) {
-    printf("GPUs that a simulated device can play (FERRY_SIM_GPU):\n");
+    printf("GPUs that a simulated device can model (FERRY_SIM_GPU):\n");
     list_gpus(stdout);
     exit(0);
   }

@@ -31,7 +31,7 @@ static void print_counts(void) {
   print_copies("device to host", cudaMemcpyDeviceToHost);
   print_copies("device to device", cudaMemcpyDeviceToDevice);
   print_copies("host to host", cudaMemcpyHostToHost);
-  fprintf(stderr, "  waits of the host        %8llu\n", (unsigned long long)sim.counters.synchronizations);
+  fprintf(stderr, "  host synchronizations    %8llu\n", (unsigned long long)sim.counters.synchronizations);
   fprintf(stderr, "  allocations, frees       %8llu, %llu\n", (unsigned long long)sim.counters.allocations,
           (unsigned long long)sim.counters.frees);
   fprintf(stderr, "  device memory left over  %8zu bytes\n", left);

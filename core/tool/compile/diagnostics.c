@@ -212,7 +212,7 @@ char *diagnostics_errors(const char *said, const char *title) {
   read_messages(&r, said, title);
   FILE *to = open_memstream(&text, &bytes);
   if (!to)
-    fatal_error("no memory for what the compiler says");
+    fatal_error("no memory for the compiler's messages");
   for (int own = 1; own >= 0; own--)
     for (int i = 0; i < r.count; i++) {
       if (!r.said[i].error || r.said[i].own != own || follows_another(&r, i))
@@ -224,7 +224,7 @@ char *diagnostics_errors(const char *said, const char *title) {
       shown += shown < MOST_SHOWN;
     }
   if (left > 0)
-    fprintf(to, "and %d more, which may come of these\n", left);
+    fprintf(to, "and %d more, which may be consequences of these\n", left);
   if (shown == 0)
     fprintf(to, "%.*s", RAW_BYTES, said);
   fclose(to);
@@ -255,7 +255,7 @@ char *diagnostics_warning(const char *said, const char *title) {
     return NULL;
   FILE *to = open_memstream(&text, &bytes);
   if (!to)
-    fatal_error("no memory for what the compiler says");
+    fatal_error("no memory for the compiler's messages");
   put_message(to, first);
   if (count > 1)
     fprintf(to, "and %d more\n", count - 1);

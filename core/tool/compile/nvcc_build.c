@@ -68,7 +68,7 @@ static int execute(const Builder *b, const Words *command, const char *out, cons
     return 0;
   int status = run_tool(command->items, ".", NULL, out, messages);
   if (status == 127)
-    fprintf(stderr, "ferry nvcc: %s is not installed; ./ferry doctor says what installs it\n", command->items[0]);
+    fprintf(stderr, "ferry nvcc: %s is not installed; ./ferry doctor explains how to install it\n", command->items[0]);
   return status;
 }
 
@@ -211,7 +211,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   if (status != 0 &&
       contains(converted, "if (::cudasim::whole_block(")) { // errors are told of the kernels as they were written
     if (getenv("CU2CPP_TELL"))
-      fprintf(stderr, "%s: the loops that kernels were made of do not compile\n", source);
+      fprintf(stderr, "%s: the loops that were generated from kernels do not compile\n", source);
     status = convert(b, raw, converted, false);
     status = status ? status : execute(b, &w, NULL, messages);
   }
@@ -308,7 +308,7 @@ static int link_all(const Builder *b) {
 static void tell_ignored(const NvccOptions *o) {
   if (!o->ignored.count)
     return;
-  fprintf(stderr, "ferry nvcc: note: no meaning for a simulated device:");
+  fprintf(stderr, "ferry nvcc: note: ignored, because they have no effect on a simulated device:");
   for (size_t i = 0; i < o->ignored.count; i++)
     fprintf(stderr, " %s", o->ignored.items[i]);
   fprintf(stderr, "\n");

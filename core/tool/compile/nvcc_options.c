@@ -110,10 +110,11 @@ static const struct Option {
     {"-allow-unsupported-compiler", "--allow-unsupported-compiler", IGNORED, NULL, false},
     {"-source-in-ptx", "--source-in-ptx", IGNORED, NULL, false},
     {"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", IGNORED, NULL, false},
-    {"-dlink", "--device-link", REFUSED, "there is no device code to link: link with what -c or -dc has made", false},
-    {"-ptx", "--ptx", REFUSED, "no PTX is made: kernels run on the processor", false},
-    {"-cubin", "--cubin", REFUSED, "no code for a GPU is made: kernels run on the processor", false},
-    {"-fatbin", "--fatbin", REFUSED, "no code for a GPU is made: kernels run on the processor", false},
+    {"-dlink", "--device-link", REFUSED, "there is no device code to link: link the objects that -c or -dc created",
+     false},
+    {"-ptx", "--ptx", REFUSED, "no PTX is generated: kernels run on the CPU", false},
+    {"-cubin", "--cubin", REFUSED, "no GPU code is generated: kernels run on the CPU", false},
+    {"-fatbin", "--fatbin", REFUSED, "no GPU code is generated: kernels run on the CPU", false},
     {NULL, NULL, IGNORED, NULL, false},
 };
 

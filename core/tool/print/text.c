@@ -14,7 +14,7 @@ static void reserve(Text *t, size_t more) {
   t->room = 2 * (t->used + more) + 256;
   t->at = realloc(t->at, t->room);
   if (!t->at)
-    fatal_error("no memory for the results");
+    fatal_error("out of memory");
 }
 
 static void add_bytes(Text *t, const char *bytes, size_t count) {
@@ -50,7 +50,7 @@ static void add_escaped(Text *t, const char *string, Escape *escape) {
   char room[16];
   char *plain = string ? plain_text(string, strlen(string)) : NULL;
   if (string && !plain)
-    fatal_error("no memory for the results");
+    fatal_error("out of memory");
   for (const char *s = plain, *end = s ? s + strlen(s) : s; s && s < end;) {
     size_t length = utf8_sequence(s, (size_t)(end - s));
     const char *instead = length == 1 ? escape((unsigned char)*s, room) : NULL;

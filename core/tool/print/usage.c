@@ -10,7 +10,7 @@ int usage_error(const char *command, const char *format, ...) {
   va_start(arguments, format);
   vfprintf(stderr, format, arguments);
   va_end(arguments);
-  fprintf(stderr, "\n(./ferry %s --help says more)\n", command);
+  fprintf(stderr, "\n(see ./ferry %s --help)\n", command);
   return EXIT_USAGE;
 }
 

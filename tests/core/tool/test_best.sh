@@ -13,7 +13,7 @@ mine=$FERRY_WORK/$exercise.cu
 "$ferry" start >/dev/null
 
 "$ferry" best >"$work/out" 2>&1
-[ $? = 0 ] && [ "$(grep -c 'no try has passed yet' "$work/out")" = 3 ]
+[ $? = 0 ] && [ "$(grep -c 'no answer has passed yet' "$work/out")" = 3 ]
 result $? 'without a try there is no row' "$(head -n 6 "$work/out" | tr '\n' ' ')"
 
 try() { # FILE: runs it as the learner's own
@@ -39,7 +39,7 @@ try "$hidden/right_tile.cu"
 result $? 'the same answer has the same score, and is no better' "$(rows)"
 
 try solutions/$exercise.cu
-[ "$(rows | wc -l)" = 2 ] && grep -q '^3 .* \*\*\* device memory' <(rows) && grep -q 'faster than all before' "$work/run"
+[ "$(rows | wc -l)" = 2 ] && grep -q '^3 .* \*\*\* device memory' <(rows) && grep -q 'faster than all earlier answers' "$work/run"
 result $? 'a faster one is the next row, by its number' "$(rows)"
 both=$(rows)
 
@@ -75,7 +75,7 @@ says() { # NAME STATUS TEXT COMMAND...
   result $? "$name" "$(head -n 3 "$work/out" | tr '\n' ' ')"
 }
 says 'an exercise that is not a performance challenge' 2 'is not a performance challenge' "$ferry" best 23.1
-says 'no exercise' 2 'is no exercise' "$ferry" best 6_none
+says 'no exercise' 2 'does not match exactly one exercise' "$ferry" best 6_none
 says 'an option that there is not' 2 'there is no option --fast' "$ferry" best --fast
 says 'two exercises' 2 'one exercise at a time' "$ferry" best 23.3 96
 says 'help' 0 'usage: ./ferry best' "$ferry" best --help

@@ -54,15 +54,15 @@ result $? 'a part of its name is enough'
 says 'no such section' 2 '#five-versions-of-saxpy' "$ferry" chapter 20#nonsense
 says 'two sections that have it' 2 'no section #in' "$ferry" chapter 20#in
 says 'another page' 0 'Glossary' "$ferry" chapter glossary
-says 'no such page' 2 'there is no chapter' "$ferry" chapter nonsense
+says 'no such page' 2 'there is no lesson' "$ferry" chapter nonsense
 says 'a chapter on kernels' 0 'CPU and device agree: yes' "$ferry" chapter 20 --quick
-says 'no such exercise' 2 'is no exercise' "$ferry" run nonsense
+says 'no such exercise' 2 'does not match exactly one exercise' "$ferry" run nonsense
 says 'no such command' 2 'no command' "$ferry" nonsense
 says 'a command, nearly' 2 'Did you mean watch?' "$ferry" wacth
 says 'an exercise, nearly' 2 'Did you mean saxpy?' "$ferry" run saxpi
 says 'an option, nearly' 2 'Did you mean --replay?' "$ferry" run --rpelay 3
 says 'version' 0 'exercises; built with' "$ferry" --version
-says 'doctor' 0 'Everything needed is here' "$ferry" doctor
+says 'doctor' 0 'Everything that you need is installed' "$ferry" doctor
 for command in $("$ferry" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
   [ "$command" = help ] || says "$command --help" 0 "usage: ./ferry $command" "$ferry" "$command" --help
 done
@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ] && unshare -m --propagation private true 2>/dev/null; then
 fi
 for level in namespaces user bubblewrap landlock none; do
   if ! "${apart[@]}" "$ferry" doctor --sandbox $level | grep -q "ok  *sandbox  *$level: "; then
-    says "sandbox $level: refused, so there is no run" 3 'no answer can be shut in' "${apart[@]}" "$ferry" run 3.1 --sandbox $level \
+    says "sandbox $level: refused, so there is no run" 3 'no sandbox is available' "${apart[@]}" "$ferry" run 3.1 --sandbox $level \
       --file solutions/03_1_create_on_the_device.c
     "${apart[@]}" "$ferry" grade --answers solutions --only 3.1 --sandbox $level --json "$work/refused.json" \
       --gradescope "$work/refused.gs" >/dev/null 2>&1
@@ -135,7 +135,7 @@ for level in namespaces user bubblewrap landlock none; do
 learner = json.load(open(sys.argv[1]))["learners"][0]
 assert learner["max_score"] == 0 and learner["exercises"][0]["score"] is None, learner
 assert learner["exercises"][0]["status"] == "grader error", learner
-assert "could not be judged" in json.load(open(sys.argv[2]))["output"]' "$work/refused.json" "$work/refused.gs" 2>&1)
+assert "could not be judged because of an error in the grader" in json.load(open(sys.argv[2]))["output"]' "$work/refused.json" "$work/refused.gs" 2>&1)
     result $? "sandbox $level: refused, which is no zero" "$why"
     continue
   fi
@@ -191,7 +191,7 @@ says 'one learner' 0 '(100 %)' "$ferry" grade --answers "$work/class/ada" --only
 why=$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert abs(r["score"] - 1) < 1e-6; assert len(r["tests"]) == int(sys.argv[2]) > 0; assert "no new privileges" in r["output"]' \
   "$work/results.json" "$(tests_of 03_1_create_on_the_device)" 2>&1)
 result $? "Gradescope's file" "$why"
-says 'a missing folder' 2 'no folder' "$ferry" grade --answers "$work/nowhere"
+says 'a missing folder' 2 'is not a folder of answers' "$ferry" grade --answers "$work/nowhere"
 
 # One learner's time in all: what runs when it is over is ended, what is left is not begun, and another learner has his own.
 mkdir "$work/slow" "$work/slow/ada" "$work/slow/bob"
@@ -220,7 +220,7 @@ for how in IN_JUDGE IN_ASK BY_PANIC; do
     $(cat "$work/cc") -o "$work/broken" "$work/check.o" $(tr ' ' '\n' <"$build/ferry.objects" | grep -v 03_1_create_on_the_device) -lm 2>&1)
   result $? "a check that breaks: $how, built" "$why"
   says "a check that breaks: $how" 3 'grader error' "$work/broken" run 3.1 --file solutions/03_1_create_on_the_device.c
-  says "a check that breaks: $how, graded" 3 'could not be judged' "$work/broken" grade --answers solutions --only 3.1 --json "$work/broken.json"
+  says "a check that breaks: $how, graded" 3 'The grader itself failed on 1 answers' "$work/broken" grade --answers solutions --only 3.1 --json "$work/broken.json"
   why=$(python3 -c 'import json, sys
 learner = json.load(open(sys.argv[1]))["learners"][0]
 assert learner["max_score"] == 0 and learner["exercises"][0]["score"] is None, learner
@@ -232,7 +232,7 @@ done
 cp "$ferry" "$work/old"
 touch -d @0 "$work/old"
 says 'a build that changes' 3 'is newer than ./ferry' "$work/old" run 3.1 --file solutions/03_1_create_on_the_device.c
-says 'a build that changes, graded' 3 'could not be judged' "$work/old" grade --answers solutions --only 3.1
+says 'a build that changes, graded' 3 'The grader itself failed on 1 answers' "$work/old" grade --answers solutions --only 3.1
 
 # Hostile output in every format: what a learner's answers print, raise and make the compiler repeat, and what his folder is
 # called. Nothing in any file, read as its format is read, commands a terminal; and no byte is lost.

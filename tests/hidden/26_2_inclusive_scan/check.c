@@ -171,7 +171,7 @@ static void judge(Case *c) {
   suspect_mistakes(c, want);
   if (!expect_array(c, "out", want, 0) || !expect_by_kernel(c))
     return;
-  expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED);
+  expect_exactly(c, "host synchronizations", counts(c)->synchronizations, 0, &WAITED);
   expect_at_most(c, "launches", counts(c)->launches, 4, &LAUNCHES);
   expect_no_finding(c);
 }

@@ -284,7 +284,7 @@ static bool judge_runs(Case *c) {
   if (counts(c)->host_to_device > 0 && !expect_by_kernel(c))
     return false;
   return expect_exactly(c, "copies from device to host", counts(c)->device_to_host, 0, &ON_HOST) &&
-         expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITED) && expect_no_finding(c);
+         expect_exactly(c, "host synchronizations", counts(c)->synchronizations, 0, &WAITED) && expect_no_finding(c);
 }
 
 static void judge(Case *c) {

@@ -1,4 +1,4 @@
-// compile error: a thread has too many variables of its own
+// compile error: a thread has too many local variables
 #include <cuda_runtime.h>
 
 // One thread has 32 x 32 elements of c: more than there are registers.

@@ -1,4 +1,4 @@
-// compile error: the compiler does not know e (it hangs on each), an index of sums
+// compile error: the index e (it depends on each) of sums is not known at compile time
 #include <cuda_runtime.h>
 
 enum { TILE = 32, MOST = 8 };

@@ -160,7 +160,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "x", stepped(c, 0, steps, OWN_BATCHES), 0) || !expect_by_kernel(c))
     return;
   if (steps > 3)
-    expect_at_most(c, "waits of the host", counts(c)->synchronizations, 3, &WAITS);
+    expect_at_most(c, "host synchronizations", counts(c)->synchronizations, 3, &WAITS);
   if (got_count(c, "captures") < 0) // a real GPU
     return;
   expect_exactly(c, "operations that were unfinished on return", got_count(c, "unfinished"), 0, &UNFINISHED);

@@ -107,7 +107,7 @@ static void judge(Case *c) {
   if (!expect_array(c, "sum", sums(c, 0), 0) ||
       !expect_exactly(c, "copies to the host", counts(c)->device_to_host, 0, &COMPUTED_ON_HOST) ||
       !expect_at_least(c, "kernel launches", counts(c)->launches, 1, &NO_KERNEL) ||
-      !expect_exactly(c, "waits of the host", counts(c)->synchronizations, 0, &WAITS) || !s.known)
+      !expect_exactly(c, "host synchronizations", counts(c)->synchronizations, 0, &WAITS) || !s.known)
     return;
   if (case_schedule(c) == SCHEDULE_IN_ORDER) // in which nothing runs before something waits or asks for it
     expect_that(c, !s.ran, &WAITS, "some work had run before the function returned");
