@@ -347,15 +347,23 @@ table() {
   cat <<'END'
 # How the exercises' tests were tested
 
-Each exercise's hidden tests have been run against the stub (it scores 0), the solution and other right answers (all 100 %),
-and wrong answers, each with a misconception that the report names; and, besides those in the table, with functions that do
-nothing and functions that return a constant, and for kernels with a kernel that does nothing and a loop on the host beside
-one. `tests/grader/test_exercises.sh` runs them all, and `--write` makes this table. `make test` judges the solutions and a fifth
-of the other answers, another fifth each day.
+Each exercise has hidden tests. They must accept every correct answer, reject every wrong answer, and name the mistake. To check
+this, we run them against many answers:
 
-They run on two simulated devices, as `./ferry` has them, or on as many as a test needs; solutions and stubs on one and on four,
-too. A mistake with a * shows on several devices alone: on a machine with one real GPU it is not found, and the report says that
-tests were left out.
+| answers | required result |
+| --- | --- |
+| the stub (the file that a learner starts with) | a score of 0 |
+| the solution and other right answers | 100 % |
+| wrong answers, each with a typical misconception | at least one failed test, and a report that names the mistake |
+| functions that do nothing or return a constant (not in the table) | at least one failed test |
+| in kernel exercises: kernels that do nothing, and a loop on the host instead of a kernel (not in the table) | at least one failed test |
+
+`tests/grader/test_exercises.sh` runs all answers, and `--write` creates this page. `make test` judges all solutions, and each day
+a different fifth of the other answers.
+
+The answers run on two simulated devices, which is the default of `./ferry`, or on as many devices as a test needs. Solutions and
+stubs also run on one and on four devices. The tests find a mistake with a * only if there are several devices. On a machine with
+one real GPU they do not find it, and the report says that tests were skipped.
 
 | exercise | lesson | kind | tests | right answers | wrong answers, by the mistake that is named |
 | --- | --- | --- | --- | --- | --- |
@@ -375,12 +383,18 @@ END
   done
   cat <<'END'
 
-## What becomes of changed answers
+## Mutation tests
 
-`make mutants` changes solutions and right answers one line at a time, and the hidden tests judge what comes of it
-(`tests/mutants/README.md`). Killed: a test fails. Survived: all pass. Equivalent: the answer is as right as it was, which
-`tests/mutants/equivalent.txt` has the reasons for, or the compiler makes the same code of it. The score is the share of killed
-among those not equivalent. A seeded sample of all changes, as large as the numbers say:
+Could an answer be wrong in a way that nobody wrote down? `make mutants` changes one line of a solution or of another right answer,
+and runs the hidden tests on the result, which is a *mutant* (`tests/mutants/README.md`). There are three outcomes:
+
+| outcome | meaning |
+| --- | --- |
+| killed | At least one test fails, or the mutant crashes, hangs or exceeds a limit. |
+| survived | All tests pass. |
+| equivalent | All tests pass, and the mutant is still correct. Either `tests/mutants/equivalent.txt` states the reason, or the compiler generates the same code. |
+
+The score is killed / (killed + survived). The table shows a random sample of all possible mutants:
 
 | exercise | killed | survived | equivalent | score |
 | --- | --- | --- | --- | --- |
