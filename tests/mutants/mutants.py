@@ -303,15 +303,15 @@ def summary(campaign):
 
 def arguments():
     p = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    p.add_argument("--only", default="", metavar="PATTERN", help="exercises whose id matches (regular expression)")
-    p.add_argument("--each", type=int, default=0, metavar="N", help="changes of each exercise (0: all there are)")
-    p.add_argument("--seed", default="1", help="decides which, and in what order (1)")
+    p.add_argument("--only", default="", metavar="PATTERN", help="exercises whose ID matches this regular expression")
+    p.add_argument("--each", type=int, default=0, metavar="N", help="number of mutants of each exercise (0: all)")
+    p.add_argument("--seed", default="1", help="selects the mutants and their order (1)")
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="answers at a time")
-    p.add_argument("--limit", type=float, default=0, metavar="SECONDS", help="begin nothing more after that")
+    p.add_argument("--limit", type=float, default=0, metavar="SECONDS", help="start no more mutants after this time")
     p.add_argument("--ferry", default=str(ROOT / "build/ferry"), help="the grader's program")
-    p.add_argument("--again", action="store_true", help="judge anew what the same tests have judged before")
+    p.add_argument("--again", action="store_true", help="judge mutants again that the same tests have already judged")
     p.add_argument("--write", action="store_true", help="write the scores to tests/mutants/scores.txt")
-    p.add_argument("--check-list", action="store_true", help="only look whether equivalent.txt fits the answers")
+    p.add_argument("--check-list", action="store_true", help="only check that equivalent.txt matches the answers")
     return p.parse_args()
 
 
