@@ -109,7 +109,7 @@ if [ -z "$gpu" ]; then
 fi
 [ "$gpu" != none ] || gpu=
 
-# A played GPU's times: computed, so they need neither an idle machine nor a recording of their own.
+# A modeled GPU's times: computed, so they need neither an idle machine nor a recording of their own.
 if [ -z "$model" ]; then
   model=a100
   if [ -n "$recorded" ] || [ $cpu_recorded = 1 ]; then model=none; fi
@@ -117,10 +117,10 @@ fi
 if [ "$model" = none ]; then
   model=
 elif [ ! -e "$model" ]; then
-  played=$model
-  model=$build/plots/data/modeled-$played${quick:+-quick}.tsv
-  [ -s "$model" ] && [ -z "$fresh" ] || echo "plots: computing what $played would take"
-  FERRY_CUDA=sim FERRY_SIM_GPU=$played measure "$model" --device cuda matmul train_100_50_10 train_784_256_128_10 \
+  gpu_name=$model
+  model=$build/plots/data/modeled-$gpu_name${quick:+-quick}.tsv
+  [ -s "$model" ] && [ -z "$fresh" ] || echo "plots: computing the times of $gpu_name"
+  FERRY_CUDA=sim FERRY_SIM_GPU=$gpu_name measure "$model" --device cuda matmul train_100_50_10 train_784_256_128_10 \
     sums_copied_each sums_copied_once
 fi
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Splits the TSV of one run of ./ferry bench into a file per benchmark and dtype, for gnuplot, and prints what is known
 # about the run as gnuplot assignments. Rows of simulated devices are dropped here: nothing after this sees them.
-# With -v kind=modeled those of devices that play a GPU are kept, and no others.
+# With -v kind=modeled those of devices that model a GPU are kept, and no others.
 #   awk -v out=DIRECTORY -v name=cpu -f prepare.awk FILE
 # Files: DIRECTORY/BENCH-DTYPE.dat, tabs between size, median, q1, q3, rate, flops, bytes, label, rate of the best run.
 BEGIN {

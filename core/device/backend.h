@@ -158,9 +158,9 @@ typedef struct FyBackend {
 
   const struct FyNccl *nccl; // fy_nccl_table of this backend
 
-  // A simulated device that plays a GPU (FERRY_SIM_GPU): what its times are ("modeled, not measured: ..."), or NULL where none is
-  // played; the calling thread's time there, in seconds; and an op's begin, with its cost, and end (NULL), on the thread that
-  // launches its kernels. All NULL where devices are real.
+  // For a simulated device that models a GPU (FERRY_SIM_GPU). model_label: "modeled, not measured: ...", or NULL if no GPU is
+  // modeled. model_seconds: the calling thread's modeled time. model_op: the begin of an op, with its cost, or its end (NULL), on
+  // the thread that launches its kernels. All are NULL if the devices are real.
   const char *(*model_label)(void);
   double (*model_seconds)(void);
   void (*model_op)(const FyOpCost *cost);

@@ -140,7 +140,7 @@ static FyDeviceProperties properties[FY_MAX_DEVICES];
 static bool properties_known[FY_MAX_DEVICES];
 static pthread_mutex_t properties_lock = PTHREAD_MUTEX_INITIALIZER;
 
-// A device that plays a GPU has that one's clocks; of another simulated one they stand for nothing.
+// A device that models a GPU has the GPU's clocks. The clocks of other simulated devices have no meaning.
 static void read_properties(const FyBackendProperties *from, bool simulated, FyDeviceProperties *to) {
   *to = (FyDeviceProperties){
       .major = from->major,

@@ -12,7 +12,7 @@ const struct model_gpu *model_gpu_named(const char *id) {
   return NULL;
 }
 
-int model_gpu_can_be_played(const struct model_gpu *gpu) {
+int model_gpu_can_be_simulated(const struct model_gpu *gpu) {
   return gpu->architecture->major >= 7;
 }
 

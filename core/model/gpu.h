@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The GPUs that can be modeled: each parameter with where it is from. Pure data; no thread or error concerns it.
+// The GPUs that can be modeled: each parameter with its source. Pure data; no thread or error concerns it.
 #ifndef FERRY_MODEL_GPU_H
 #define FERRY_MODEL_GPU_H
 
 #include <stddef.h>
 
-// Where a number is from.
+// The source of a number.
 enum model_mark {
-  MODEL_GIVEN,    // stands in the source: a data sheet, a white paper, a device's own report, a measurement
-  MODEL_DERIVED,  // computed from numbers that do
+  MODEL_GIVEN,    // stated in the source: a data sheet, a white paper, a device's report, a measurement
+  MODEL_DERIVED,  // computed from stated numbers
   MODEL_FITTED,   // chosen so that the model agrees with the measurements that the source names
-  MODEL_ASSUMED,  // like another GPU's, or a guess: the source says which
-  MODEL_UNCHECKED // from memory: no source was found, or one for a rounder number alone
+  MODEL_ASSUMED,  // copied from a similar GPU, or a guess: the source says which
+  MODEL_UNCHECKED // from memory: no source was found, or only one for a rounded number
 };
 
 struct model_value {
@@ -26,7 +26,7 @@ struct model_value {
   X(fp32_share, "", "of them that a stream of multiply-adds keeps busy")                                               \
   X(fp64_lanes, "lanes/SM", "the same in float64")                                                                     \
   X(int_lanes, "lanes/SM", "the same in int32")                                                                        \
-  X(int_beside, "", "1: int32 on lanes of its own, beside float32; 0: on lanes that float32 uses, too")                \
+  X(int_beside, "", "1: int32 on lanes of its own, beside float32; 0: on lanes that float32 also uses")                \
   X(issue, "warp instructions/cycle/SM", "schedulers")                                                                 \
   X(threads, "threads/SM", "resident at most")                                                                         \
   X(blocks, "blocks/SM", "resident at most")                                                                           \
@@ -87,8 +87,8 @@ extern const int model_gpu_count;
 // The GPU of that id; NULL: there is none.
 const struct model_gpu *model_gpu_named(const char *id);
 
-// Whether the simulator can play it: from compute capability 7.0 on. The older ones are there to check the model with.
-int model_gpu_can_be_played(const struct model_gpu *gpu);
+// Whether a simulated device can model it: compute capability 7.0 or later. Older GPUs are in the table only to check the model.
+int model_gpu_can_be_simulated(const struct model_gpu *gpu);
 
 // "modeled, not measured: computed from counts and the data sheet of NVIDIA A100", cut to so many bytes.
 void model_label(const struct model_gpu *gpu, char *label, size_t bytes);

@@ -36,7 +36,7 @@
 
 // A card that only the check of the model needs: copies and launches are not part of it.
 #define CARD_ONLY                                                                                                      \
-  .copy_engines = ASSUMED(2, "as its like"), PCIE3, HOST_COSTS, LAUNCH(2.1, 1.2, 0.3, 0.85, "A40's, " SMALL)
+  .copy_engines = ASSUMED(2, "as similar GPUs"), PCIE3, HOST_COSTS, LAUNCH(2.1, 1.2, 0.3, 0.85, "A40's, " SMALL)
 
 // ---- GPUs ----------------------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ const struct model_gpu model_gpus[] = {
         .memory_clock = GIVEN(5001, QUERY),
         .memory_bus = GIVEN(256, QUERY),
         .dram = DERIVED(320, "memory clock and bus"),
-        .dram_share = ASSUMED(0.80, "no measurement at hand; GDDR6 with ECC"),
+        .dram_share = ASSUMED(0.80, "no measurement available; GDDR6 with ECC"),
         .l2 = GIVEN(4096, QUERY),
         .l2_rate = ASSUMED(1050, "V100's by multiprocessors and clock, less a quarter"),
         .tensor = GIVEN(65, HMC ", T4: 65.13, summed in float32"),

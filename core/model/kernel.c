@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Counts and a GPU's parameters to seconds.
+// Computes the time of a kernel from counts and a GPU's parameters.
 //
-// A kernel is limited by several things at the same time. Each is a time of its own: the bytes through device memory and the
-// L2 cache, the passes through the L1 cache and shared memory, the instructions issued, the arithmetic, and the waiting of
-// too few warps. Where they overlapped perfectly the longest would be the kernel's time; the norm of OVERLAP lets the others
-// count for something.
+// Several resources limit a kernel at the same time. The model computes a time for each: bytes through device memory and the L2
+// cache, wavefronts through the L1 cache and shared memory, issued instructions, arithmetic, and the latency that too few warps
+// cannot hide. If they overlapped perfectly, the kernel's time would be the longest of them. The norm with exponent OVERLAP lets
+// the others add a little. To the norm, the time of the shortest kernel is added, less the start of a block and its first load.
 #include "model/kernel.h"
 
 #include <math.h>
@@ -12,16 +12,15 @@
 // Constants that hold for all GPUs. Fitted, to: the transpositions on M2050 and K20c, the sums on G80 and V100, the SGEMMs on
 // RTX 3090 and A6000, and gpu-benches' streams (docs/model.md, "fitted").
 static const double OVERLAP = 3;          // exponent of the norm
-static const double DIVISION_ISSUES = 20; // instructions that a division or remainder of integers stands for
+static const double DIVISION_ISSUES = 20; // instructions of an integer division or remainder
 static const double SPECIAL_ISSUES = 4;   // a warp's special function: a quarter of the lanes' rate
-static const double LOADS_UNDER_WAY = 4;  // of a warp that waits for none of them, when `ways` is unknown
-static const double ONE_WAY_SHARE =
-    0.97;                               // of its peak, that device memory reaches when it is only read, or only written
-static const double TAGS_PER_CYCLE = 4; // cache lines that L1 looks up in a cycle
-static const double PARTIAL_STORE = 2.2; // sectors that a sector written in part costs the L2 cache
-static const double PARTIAL_BYTES = 16;  // missing of a sector from which on it costs that
-// Cycles of the L2 cache for each lane at one address: about one operation a clock. Fitted to the histogram of zeros on GTX 1650, and
-// the clock is the multiprocessors', for want of the cache's own.
+static const double LOADS_UNDER_WAY = 4;  // that a warp has in flight, if `ways` is unknown
+static const double ONE_WAY_SHARE = 0.97; // of its peak, that device memory reaches if it is only read, or only written
+static const double TAGS_PER_CYCLE = 4;   // cache lines that L1 looks up in a cycle
+static const double PARTIAL_STORE = 2.2;  // whole sectors that a partially written sector costs the L2 cache
+static const double PARTIAL_BYTES = 16;   // missing bytes of a sector from which on it costs that much
+// Cycles of the L2 cache for each lane at one address: about one operation per clock. Fitted to the histogram of zeros on GTX 1650, and
+// measured in the multiprocessors' clock, because the cache's clock is not known.
 static const double ATOMIC_CYCLES = 0.87;
 static const double SHARED_PASS = 2.3; // cycles of an atomic in shared memory for each lane at one address
 
@@ -38,7 +37,7 @@ int model_resident_blocks(const struct model_gpu *gpu, double threads, double sh
   const double reserved = a->major >= 8 ? 1024 : 0;
   if (shared_bytes > 0)
     blocks = fmin(blocks, floor(a->shared.value / (shared_bytes + reserved)));
-  if (registers > 0) // given out to warps, 8 for each lane at a time
+  if (registers > 0) // allocated to warps, 8 per lane at a time
     blocks = fmin(blocks, floor(a->registers.value / (ceil(registers / 8) * 8 * 32 * warps)));
   return (int)blocks;
 }
@@ -54,14 +53,14 @@ static double norm(const double *terms, int count) {
   return longest * pow(sum, 1 / OVERLAP);
 }
 
-// The multiprocessors with one block more than the others decide: the time of all over that of an even spread. Of many blocks
-// the last ones begin when the first end, and even out half of it.
+// Wave quantization: the multiprocessors with one block more than the others determine the time. Returns this time divided by
+// the time of an even distribution. With many blocks, the last ones begin when the first ones end, which evens out half of it.
 static double quantization(const struct model_gpu *gpu, double blocks, int resident) {
   const double each = blocks / gpu->sms.value, uneven = ceil(each) / each;
   return each > 8.0 * resident ? 1 + (uneven - 1) / 2 : uneven;
 }
 
-// Reading alone or writing alone comes near the peak; dram_share is for both, between which the memory has to turn.
+// Only reads, or only writes, come near the peak. dram_share is for both, because the memory must switch between them.
 static double dram_seconds(const struct model_gpu *gpu, double reads, double writes) {
   const double bytes = reads + writes, mixed = bytes > 0 ? 4 * reads * writes / (bytes * bytes) : 0;
   const double share = ONE_WAY_SHARE + mixed * (fmin(gpu->dram_share.value, ONE_WAY_SHARE) - ONE_WAY_SHARE);
@@ -83,7 +82,7 @@ static double l1_cycles(const struct model_architecture *a, const struct model_c
   return c->shared_waves * a->shared_cycles.value + c->shared_passes * SHARED_PASS + global + c->atomics;
 }
 
-// Sectors that stores cost the L2 cache: it merges the bytes of one that is written in part.
+// Sectors that stores cost the L2 cache, which merges the bytes of a partially written sector.
 static double stored_sectors(const struct model_counts *c) {
   const double missing = c->store_bytes > 0 ? 32 * c->store_sectors - c->store_bytes : 0;
   return c->store_sectors + (PARTIAL_STORE - 1) * fmin(c->store_sectors, missing / PARTIAL_BYTES);
@@ -94,7 +93,7 @@ static double issued(const struct model_counts *c) {
          c->special + DIVISION_ISSUES * c->divisions;
 }
 
-// The units for float64 work beside the others, and those for int32 where they are not float32's.
+// The float64 units work in parallel with the others, and so do the int32 units if they are not float32 lanes.
 static double arithmetic_cycles(const struct model_architecture *a, const struct model_counts *c) {
   const double integer = c->integer / a->int_lanes.value, beside = a->int_beside.value * integer;
   const double units[] = {c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) +
@@ -103,8 +102,8 @@ static double arithmetic_cycles(const struct model_architecture *a, const struct
   return 32 * norm(units, 3);
 }
 
-// Of one block, from its begin to its end, when it has the multiprocessor for itself: its warps wait side by side, so what one
-// warp waits for counts once. Where barriers part what it waits for from what it does with that, its own work comes on top.
+// The cycles of one block, from its begin to its end, if it has the multiprocessor to itself. Its warps wait at the same time, so the
+// latency of one warp counts once. If barriers separate the loads from the work on the loaded data, the block's own work is added.
 static double block_cycles(const struct model_architecture *a, const struct model_counts *c) {
   const double warps = c->blocks * ceil(c->threads / 32);
   const double loads = (c->loads + c->atomics) / warps;
@@ -136,7 +135,7 @@ struct model_time model_kernel(const struct model_gpu *gpu, const struct model_c
   for (int i = 1; i < MODEL_LIMITS; i++)
     if (t.term[i] > t.term[t.limit])
       t.limit = (enum model_limit)i;
-  // A block's begin and its first load are part of what the shortest kernel takes.
+  // The time of the shortest kernel includes the begin of a block and its first load.
   const double first = (a->block_cycles.value + a->l2_latency.value) / clock;
   t.seconds = gpu->least.value * 1e-6 + fmax(0, norm(t.term, MODEL_LIMITS) - first);
   return t;

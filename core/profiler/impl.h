@@ -66,7 +66,7 @@ typedef struct FyRecords {
   int64_t begin, end; // of the recording
   int64_t dropped;
   bool simulated;    // what the activities' times are
-  const char *model; // on devices that play a GPU: fy_cuda_model()
+  const char *model; // on devices that model a GPU: fy_cuda_model()
 } FyRecords;
 
 // Recording begins, and ends with all that ranges have closed by then moved to `records` (NULL: thrown away). One at a time,

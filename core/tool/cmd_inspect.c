@@ -208,7 +208,7 @@ static int choose_subject(InspectOptions *o, const char *sandbox, const char *te
 
 static bool can_be_modeled(const char *id) {
   const struct model_gpu *gpu = model_gpu_named(id);
-  return gpu && model_gpu_can_be_played(gpu);
+  return gpu && model_gpu_can_be_simulated(gpu);
 }
 
 // A folder that a later ./ferry removes if this one is killed. A program's is readable by the user only.

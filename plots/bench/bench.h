@@ -14,7 +14,7 @@ typedef enum Preset {
   FOR_GPU,
   SMALL,
   PRESETS
-} Preset; // SMALL: --quick, and simulated devices that play no GPU
+} Preset; // SMALL: --quick, and simulated devices that model no GPU
 
 typedef struct Run Run;
 
@@ -103,13 +103,13 @@ typedef struct Machine {
   int cores, threads;
   double others; // cores that other programs kept busy during the benchmarks, NAN where it is not known
   bool simulated;
-  const char *model; // fy_cuda_model() of a device that plays a GPU, else NULL
+  const char *model; // fy_cuda_model() of a device that models a GPU, else NULL
 } Machine;
 
 Machine machine_of(FyDevice device);
 double others_seconds(void);
 
-// The rate in the bench's unit, or NAN where it has none, or the device is simulated and plays no GPU.
+// The rate in the bench's unit, or NAN where it has none, or the device is simulated and models no GPU.
 double rate_of(const Result *result);
 void print_table(const Machine *machine, const Results *results);
 

@@ -164,7 +164,7 @@ void print_table(const Machine *machine, const Results *results) {
 
 // ---- for the plots ------------------------------------------------------------------------------------------------------
 
-// The column "simulated": no, yes, or modeled, which is a simulated device whose times are a played GPU's by computation.
+// The column "simulated": no, yes, or modeled, which is a simulated device with the computed times of a modeled GPU.
 static const char *provenance(const Machine *machine) {
   return machine->model ? "modeled" : machine->simulated ? "yes" : "no";
 }

@@ -210,7 +210,7 @@ static void detach_launch(struct kernel *k) {
 }
 
 void counts_begin_launch(struct launch *launch) {
-  counts_wanted = cudasim_plays_gpu();
+  counts_wanted = cudasim_models_gpu();
   if (counts_wanted)
     launch->counted = inspect_allocate(sizeof *launch->counted);
 }

@@ -101,7 +101,7 @@ static unsigned int read_store_buffer(void) {
 static void list_gpus(FILE *out) {
   for (int i = 0; i < model_gpu_count; i++) {
     const struct model_gpu *gpu = &model_gpus[i];
-    if (model_gpu_can_be_played(gpu))
+    if (model_gpu_can_be_simulated(gpu))
       fprintf(out, "  %-16s %-24s %3.0f multiprocessors, %5.0f GB/s, %3.0f GiB\n", gpu->id, gpu->name, gpu->sms.value,
               gpu->dram.value, gpu->memory.value / 1024);
   }
@@ -117,7 +117,7 @@ static const struct model_gpu *read_gpu(void) {
     exit(0);
   }
   const struct model_gpu *gpu = model_gpu_named(value);
-  if (gpu && model_gpu_can_be_played(gpu))
+  if (gpu && model_gpu_can_be_simulated(gpu))
     return gpu;
   fprintf(stderr, "ferry: FERRY_SIM_GPU=%s is not valid: use one of\n", value);
   list_gpus(stderr);

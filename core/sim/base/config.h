@@ -48,7 +48,7 @@ struct sim_config {
   bool count;                  // when the program ends, it says what it asked of its devices
   int report_seconds;          // a block without progress for so long is reported; 0: never
   int end_seconds;             // such a block fails; 0: never
-  const struct model_gpu *gpu; // that the devices play; NULL: none
+  const struct model_gpu *gpu; // that the devices model; NULL: none
 };
 
 // True in a program that ./ferry nvcc has built. What every GPU lets pass is a warning there, not an error.

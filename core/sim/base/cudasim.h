@@ -54,15 +54,15 @@ struct cudasim_activity {
 // not at all.
 void cudasim_trace(void (*queued)(const struct cudasim_activity *), void (*ran)(const struct cudasim_activity *));
 
-// ---- a played GPU (FERRY_SIM_GPU): the modeled clock. Without one, none of this does anything. ----
+// ---- a modeled GPU (FERRY_SIM_GPU): its clock. Without a modeled GPU, none of these functions does anything. ----
 
-// "modeled, not measured: computed from counts and the data sheet of NVIDIA A100", for as long as the program runs; NULL: no GPU
-// is played. Whoever shows a modeled time shows this with it; of a program that never asks, the first cudaEventElapsedTime says
-// it on stderr.
+// "modeled, not measured: computed from counts and the data sheet of NVIDIA A100", valid as long as the program runs; NULL: no
+// GPU is modeled. Show it with every modeled time. If the program never asks for it, the first cudaEventElapsedTime prints it on
+// stderr.
 const char *cudasim_model_label(void);
-bool cudasim_plays_gpu(void);
+bool cudasim_models_gpu(void);
 
-// The calling thread's time on the modeled clock, in seconds: what its calls and waits would have taken. 0: no GPU is played.
+// The calling thread's time on the modeled clock, in seconds: the duration of its calls and synchronizations on that GPU. 0: no GPU is modeled.
 double cudasim_model_seconds(void);
 
 // What an operation of a library does, whichever kernels compute it here: bytes each way and operations (a multiply-add is two),

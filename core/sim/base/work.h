@@ -22,7 +22,7 @@ struct sim_work {
   const void *caller;                         // the caller of the API function that made it; NULL: unknown
   void (*destroy)(struct sim_work *work);     // frees what it owns, not the work itself; may be NULL
   void (*count)(const struct sim_work *work); // adds it to the statistics when it is queued; may be NULL
-  void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a played GPU; NULL: it takes no time there
+  void (*cost)(const struct sim_work *work, struct sim_cost *cost); // on a modeled GPU; NULL: it takes no time there
   struct sim_cost *price;                                           // its result
 };
 

@@ -122,7 +122,7 @@ static void check_group(struct sim_joint *joint, const struct sim_nccl_op *op) {
   }
 }
 
-// On played GPUs, as a ring: what each rank sends in all.
+// On modeled GPUs, a ring: the bytes that each rank sends in total.
 static double modeled_seconds(const struct sim_joint *joint) {
   const struct sim_nccl_call *call = any_call(joint);
   const int ranks = joint->clique->ranks;

@@ -44,7 +44,7 @@ static char label[160];
 
 static atomic_bool labeled; // the program above has asked for the label, and shows it
 
-bool cudasim_plays_gpu(void) {
+bool cudasim_models_gpu(void) {
   return sim_enter() == cudaSuccess && sim.config.gpu != NULL;
 }
 
@@ -54,13 +54,13 @@ void sim_clock_label(void) {
 }
 
 const char *cudasim_model_label(void) {
-  if (!cudasim_plays_gpu())
+  if (!cudasim_models_gpu())
     return NULL;
   atomic_store(&labeled, true);
   return label;
 }
 
-// ---- what works cost -------------------------------------------------------------------------------------------------------
+// ---- the cost of works -------------------------------------------------------------------------------------------------------
 
 static __thread const struct cudasim_op *current_op;
 static __thread bool op_has_begun; // some work has its cost already
@@ -89,7 +89,7 @@ static struct model_time op_time(const struct cudasim_op *op) {
   return model_product(gpu, op->m, op->n, op->k, op->batch, type);
 }
 
-// A library's kernel is one on the played GPU, whatever it is here.
+// On the modeled GPU, an operation of a library is one kernel, however many kernels it takes here.
 static bool price_as_op(struct sim_cost *cost) {
   if (current_op == NULL || cost->engine != MODEL_KERNELS)
     return false;
@@ -245,7 +245,7 @@ bool cudasim_counts(const struct model_counts *counts, struct model_time *result
   return true;
 }
 
-// If no plugin has counted, the guess is the time.
+// If no plugin has counted, the time is the guess.
 static void node_ends(struct sim_node *node) {
   running = NULL;
   if (node->task->engine == MODEL_KERNELS && node->task->seconds < 0)
@@ -293,7 +293,7 @@ static void node_waited(struct sim_node *node) {
 
 // ---- the plugin ------------------------------------------------------------------------------------------------------------
 
-// The host's time goes on by what the call takes, unless the work is part of an operation that is one on the played GPU.
+// Advances the host's time by the duration of the call, unless the work is a further part of an operation that is one kernel on the modeled GPU.
 static void node_queuing(struct sim_node *node, unsigned long long stream, const struct sim_node *first) {
   (void)stream;
   if (first)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The modeled clock of devices that play a GPU (FERRY_SIM_GPU): when each node would begin and end there. It is a
+// The modeled clock of devices that model a GPU (FERRY_SIM_GPU): when each node would begin and end there. It is a
 // plugin of the simulator (base/plugin.h) that answers questions, too. The account itself is model/schedule.h; here
 // nodes become its tasks, and calls become time of the host.
 //
@@ -38,7 +38,7 @@ void sim_clock_label(void);
 struct cudasim_launch_request;
 bool sim_clock_counts_come(const struct cudasim_launch_request *request);
 
-// At the simulator's own start, when a GPU is played: registers the plugin.
+// Registers the plugin. Called when the simulator starts, if a GPU is modeled.
 void sim_clock_start(void);
 
 #endif

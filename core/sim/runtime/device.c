@@ -177,7 +177,7 @@ static const struct cudaDeviceProp common = {.name = "Simulated CUDA device (CPU
 enum { CLOCK_KHZ = 1000000, MEMORY_CLOCK_KHZ = 1600000 };
 
 // What the GPU's table says in the place of that.
-static void play(const struct model_gpu *gpu, struct cudaDeviceProp *properties) {
+static void copy_properties(const struct model_gpu *gpu, struct cudaDeviceProp *properties) {
   const struct model_architecture *a = gpu->architecture;
   snprintf(properties->name, sizeof properties->name, "Simulated %s (model)", gpu->name);
   properties->major = a->major;
@@ -202,7 +202,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
   properties->totalGlobalMem = sim.config.memory_bytes;
   properties->multiProcessorCount = sim.config.workers;
   if (sim.config.gpu)
-    play(sim.config.gpu, properties);
+    copy_properties(sim.config.gpu, properties);
   if (properties->major >= 8) { // a hint, which changes nothing here
     properties->persistingL2CacheMaxSize = properties->l2CacheSize / 4 * 3;
     properties->accessPolicyMaxWindowSize = properties->persistingL2CacheMaxSize;

@@ -48,7 +48,7 @@ static void node_begins(struct sim_node *node) {
     node->began = sim_now();
 }
 
-// On a played GPU the clock reports it, with modeled times.
+// If a GPU is modeled, the clock reports it, with modeled times.
 static void node_ends(struct sim_node *node) {
   if (node->began == 0 || node->task)
     return;

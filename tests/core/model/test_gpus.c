@@ -42,8 +42,8 @@ static void ids_lead_to_their_gpu_alone(void **state) {
   assert_null(model_gpu_named(""));
   static const char *const asked[] = {"t4", "rtx4090", "a100", "h100", "a6000"};
   for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-    assert_true(model_gpu_can_be_played(model_gpu_named(asked[i])));
-  assert_false(model_gpu_can_be_played(model_gpu_named("k20c")));
+    assert_true(model_gpu_can_be_simulated(model_gpu_named(asked[i])));
+  assert_false(model_gpu_can_be_simulated(model_gpu_named("k20c")));
 }
 
 // Two transfers a cycle over the bus are the peak, but for rounded clocks.

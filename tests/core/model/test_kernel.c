@@ -25,7 +25,7 @@ static void long_streams_take_what_memory_gives(void **state) {
     const struct model_gpu *gpu = &model_gpus[i];
     const double bytes = 4e9, share = gpu->dram_share.value;
     const struct model_time both = model_streaming(gpu, bytes, bytes, bytes / 4);
-    if (model_gpu_can_be_played(gpu)) {
+    if (model_gpu_can_be_simulated(gpu)) {
       assert_int_equal(both.limit, MODEL_DRAM);
       near(2 * bytes / both.seconds, gpu->dram.value * 1e9 * share, 0.1);
     }
