@@ -67,7 +67,7 @@ int cmd_where(int argc, char **argv) {
   printf("Ferry: a workbook for GPU programming in C\n\n");
   if (!work_exists()) {
     printf("%d exercises. Start with:\n\n  ./ferry start\n\n", exercise_count());
-    printf("It copies them to work/, where you edit them. After that, ./ferry shows the next step.\n");
+    printf("It copies them to work/, where you edit them. Then ./ferry shows the next step.\n");
     return EXIT_PASS;
   }
   progress_bar();

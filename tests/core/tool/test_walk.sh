@@ -199,5 +199,5 @@ says 'play: what was counted' 0 'copies to a device                    1' "$ferr
 says 'play: a CUDA file' 0 'kernel launches' "$ferry" play chapters/20_the_first_kernel.cu --quick
 says 'new' 0 'make -C' "$ferry" new "$work/program"
 says 'new: it builds and runs' 0 'step 200' make -C "$work/program" run
-says 'new: not over another' 2 'there already' "$ferry" new "$work/program"
+says 'new: not over another' 2 'it already exists' "$ferry" new "$work/program"
 finish
