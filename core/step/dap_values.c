@@ -198,12 +198,12 @@ static void list_accesses(List *l) {
     return;
   if (s->meeting && wanted(l)) {
     step_lanes_of(&s->meeting->brings, &lanes);
-    step_summary(&lanes, step_warp_mask(r, s->warp), "i64", value, sizeof value);
+    step_summary(&lanes, step_warp_mask(r, s->warp), "", value, sizeof value);
     add(l, "brings", value, NULL, NULL, 0);
   }
   if (s->meeting && s->meeting->has_from && wanted(l)) {
     step_lanes_of(&s->meeting->from, &lanes);
-    step_summary(&lanes, step_warp_mask(r, s->warp), "i64", value, sizeof value);
+    step_summary(&lanes, step_warp_mask(r, s->warp), "", value, sizeof value);
     add(l, "from lane", value, NULL, NULL, 0);
   }
   for (int i = 0; i < s->access_count; i++) {
@@ -229,7 +229,8 @@ static void list_access(List *l) {
   if (s->warp != l->of->warp || l->of->item >= s->access_count)
     return;
   const StepAccess *a = &s->accesses[l->of->item];
-  const char type[2] = {r->arrays[a->array].letter, '\0'};
+  char array_type[16];
+  const char *type = step_array_type(&r->arrays[a->array], array_type);
   for (uint32_t left = a->offsets.mask; left; left &= left - 1) {
     const int lane = __builtin_ctz(left);
     char name[40], element[80], number[80], value[200];
@@ -261,7 +262,8 @@ static void list_shared(List *l) {
 static void list_array(List *l) {
   const Record *r = l->d->r;
   const StepArray *a = &r->arrays[l->of->item];
-  const char type[2] = {a->letter, '\0'};
+  char array_type[16];
+  const char *type = step_array_type(a, array_type);
   for (int64_t word = 0; word < a->bytes / a->element; word++) {
     char name[80], value[80];
     if (!wanted(l))

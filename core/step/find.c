@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The step of the same warp before this one that is no return of lanes.
+// The step of the same warp before this one that some lanes did, and that is no return.
 static const Step *before(const Record *r, const Step *s) {
   int at = s->previous;
-  while (at >= 0 && r->steps[at].kind == 'e')
+  while (at >= 0 && (r->steps[at].kind == 'e' || !r->steps[at].mask))
     at = r->steps[at].previous;
   return at < 0 ? NULL : &r->steps[at];
 }
 
 static bool is_divergence(const Record *r, const Step *s, bool meets) {
-  const Step *earlier = s->warp >= 0 && s->kind != 'e' ? before(r, s) : NULL;
+  const Step *earlier = s->mask && s->kind != 'e' ? before(r, s) : NULL;
   if (!earlier || s->mask == earlier->mask)
     return false;
   return (meets ? earlier->mask & ~s->mask : s->mask & ~earlier->mask) == 0;

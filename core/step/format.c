@@ -19,8 +19,11 @@ static void real_text(double x, bool is_float, int room, char *to, size_t bytes)
     snprintf(to, bytes, "%.*g", digits, x);
 }
 
-static bool is_float_type(const char *type) {
-  return type[0] == 'f' && strcmp(type, "f64") != 0;
+// A number of unknown type is a float if nine digits say all of it: that many are recorded of a float.
+static bool is_float(const char *type, double x) {
+  char nine[40];
+  snprintf(nine, sizeof nine, "%.9g", x);
+  return type[0] ? type[0] == 'f' && strcmp(type, "f64") != 0 : strtod(nine, NULL) == x;
 }
 
 static void list_text(StepValue v, const char *type, char *to, size_t bytes) {
@@ -54,7 +57,7 @@ void step_text(StepValue v, const char *type, int room, char *to, size_t bytes) 
     snprintf(to, bytes, "%llu", (unsigned long long)v.integer);
     break;
   case STEP_REAL:
-    real_text(v.real, is_float_type(type), room, to, bytes);
+    real_text(v.real, is_float(type, v.real), room, to, bytes);
     break;
   case STEP_TEXT:
     snprintf(to, bytes, "%s", v.text);
@@ -175,6 +178,8 @@ static void write_shape(int kind, int k, int64_t base, int64_t factor, char *to,
     snprintf(varies, sizeof varies, alone || kind < 3 ? "lane %c %d" : "(lane %c %d)", "/%^"[kind - 1], k);
   if (factor == 1 || (factor == -1 && base))
     snprintf(scaled, sizeof scaled, "%s", varies);
+  else if (factor == -1)
+    snprintf(scaled, sizeof scaled, "-%s", varies);
   else
     snprintf(scaled, sizeof scaled, kind == 1 || kind == 2 ? "%lld * (%s)" : "%lld * %s",
              (long long)(base && factor < 0 ? -factor : factor), varies);

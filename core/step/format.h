@@ -5,7 +5,8 @@
 
 #include "step/record.h"
 
-// At most `room` characters (0: as many as the exact value has) and a NUL. The type says how many digits a number has.
+// At most `room` characters (0: as many as the exact value has) and a NUL. The type says how many digits a number has; "" is an
+// unknown type.
 void step_text(StepValue v, const char *type, int room, char *to, size_t bytes);
 // "0-3 8": the lanes of a mask.
 void step_lane_list(uint32_t mask, char *to, size_t bytes);

@@ -112,7 +112,7 @@ static void source(const Record *r, int step, int context, Text *page) {
 
 static void strip(const Record *r, int step, int warp, Text *page) {
   char signs[STEP_LANES + 1];
-  const bool now = r->steps[step].warp == warp;
+  const bool now = r->steps[step].warp == warp && r->steps[step].mask;
   step_signs(r, step, warp, signs);
   text_add(page, "%s%c warp %-3d ", now ? STEP_STYLE_BOLD : STEP_STYLE_PLAIN, now ? '>' : ' ', warp);
   for (int i = 0; i < STEP_LANES; i += 8)
@@ -154,7 +154,7 @@ static void warps(const Record *r, int step, const StepView *view, int rows, Tex
       const int warp = first + i + j * lines;
       text_add(page, j ? "   " : "");
       strip(r, step, warp, page);
-      if (warp == r->steps[step].warp)
+      if (warp == r->steps[step].warp && r->steps[step].mask)
         lanes_of_step(r, step, side > 1, count, sizeof count);
     }
     text_add(page, "%s\n", count);
@@ -164,6 +164,14 @@ static void warps(const Record *r, int step, const StepView *view, int rows, Tex
 }
 
 // ---- what happens to the block ---------------------------------------------------------------------------------------------
+
+// The last step of a thread up to the step; -1: it has not begun.
+static int step_of_thread(const Record *r, int step, int thread) {
+  int at = step_of_warp(r, step, thread / STEP_LANES);
+  while (at >= 0 && !(r->steps[at].mask >> thread % STEP_LANES & 1))
+    at = r->steps[at].previous;
+  return at;
+}
 
 typedef struct Place {
   int line, threads, first;
@@ -177,10 +185,9 @@ static void places(const Record *r, int step, int columns, Text *page) {
   for (int thread = 0; thread < r->threads; thread++) {
     char signs[STEP_LANES + 1];
     const int warp = thread / STEP_LANES, lane = thread % STEP_LANES;
-    int at = step_of_warp(r, step, warp), i = 0;
+    const int at = step_of_thread(r, step, thread);
+    int i = 0;
     step_signs(r, step, warp, signs);
-    while (at >= 0 && !(r->steps[at].mask >> lane & 1))
-      at = r->steps[at].previous;
     if (at < 0 || r->steps[at].kind == 'e')
       continue;
     const Place here = {step_line(r, at), 0, thread, signs[lane] == '|'};
@@ -215,8 +222,6 @@ static void block_step(const Record *r, int step, const StepView *view, Text *pa
     page_wrapped(page, STEP_STYLE_RED, view->columns, 5, text);
     places(r, step, view->columns, page);
   }
-  if (s->polls)
-    text_add(page, " polls: %d turns that changed nothing are this one step\n", s->polls);
   if (step == r->step_count - 1 && strcmp(r->end, "limit") == 0)
     text_add(page, " the record ends here, at its limit of %d steps; the program went on\n", r->limit);
 }
@@ -227,7 +232,8 @@ static void side(const Record *r, const char *name, int step, int thread, uint32
   char list[128], text[MOST_LINE] = "", whole[2 * MOST_LINE], who[200] = "";
   if (step < 0)
     return;
-  const int at = shown_step(r, step), line = step_line(r, at);
+  const int own = step_line(r, step) || thread < 0 ? -1 : step_of_thread(r, step, thread);
+  const int at = own >= 0 ? own : shown_step(r, step), line = step_line(r, at);
   const StepFile *file = file_of_frame(r, at, r->steps[at].call_count);
   if (file && line >= 1 && line <= file->line_count)
     expand(file->lines[line - 1], text, 0);
@@ -245,10 +251,7 @@ static void findings(const Record *r, int step, const StepView *view, int rows, 
   for (int i = 0; i < r->finding_count; i++) {
     const StepFinding *f = &r->findings[i];
     char text[600];
-    bool here = f->step == step || f->other_step == step;
-    for (int n = 0; n < r->steps[step].finding_count; n++)
-      here |= r->steps[step].findings[n] == i;
-    if (!here)
+    if (f->step != step && f->other_step != step)
       continue;
     snprintf(text, sizeof text, "!! finding %d, %.80s: %.400s", i + 1, f->kind, f->text);
     page_wrapped(page, STEP_STYLE_RED, view->columns, 3, text);

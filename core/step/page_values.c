@@ -191,7 +191,8 @@ static void price(const Record *r, const StepAccess *a, const StepCost *cost, Te
 
 bool page_access_line(const Record *r, const Step *s, const StepAccess *a, int columns, Text *line) {
   const StepArray *array = &r->arrays[a->array];
-  const char type[2] = {array->letter, '\0'};
+  char array_type[16];
+  const char *type = step_array_type(array, array_type);
   const StepCost cost = step_cost(r, a);
   const bool dear = cost.units > 1 && cost.units >= 2 * cost.ideal;
   char name[200], values[200];
@@ -224,12 +225,12 @@ static void met(const Record *r, const Step *s, Text *page) {
   char values[400];
   StepLanes lanes;
   step_lanes_of(&s->meeting->brings, &lanes);
-  step_summary(&lanes, all, "i64", values, sizeof values);
+  step_summary(&lanes, all, "", values, sizeof values);
   text_add(page, " brings %s\n", values);
   if (!s->meeting->has_from)
     return;
   step_lanes_of(&s->meeting->from, &lanes);
-  step_summary(&lanes, all, "i64", values, sizeof values);
+  step_summary(&lanes, all, "", values, sizeof values);
   text_add(page, " from   lane %s\n", values);
 }
 
@@ -268,7 +269,8 @@ static void mark(const Record *r, const Step *s, int array, uint8_t *marks, int6
 static void memory_row(const Record *r, int step, int array, int64_t first, int per_row, const uint8_t *marks,
                        Text *page) {
   const StepArray *a = &r->arrays[array];
-  const char type[2] = {a->letter, '\0'};
+  char array_type[16];
+  const char *type = step_array_type(a, array_type);
   char name[64], value[32];
   step_element_name(r, array, first, name, sizeof name);
   text_add(page, " %*.*s:", NAME + 3, NAME + 3, name);

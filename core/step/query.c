@@ -199,11 +199,9 @@ void step_query_lanes(const Record *r, int step, const StepQuery *q, const StepP
 }
 
 const char *step_query_type(const Record *r, const StepQuery *q, const StepPlace *place) {
-  static char letter[2];
-  if (place->array >= 0) {
-    letter[0] = r->arrays[place->array].letter;
-    return letter;
-  }
+  static char array_type[16];
+  if (place->array >= 0)
+    return step_array_type(&r->arrays[place->array], array_type);
   if (place->variable < 0)
     return "i32";
   const StepVariable *v = &r->variables[place->variable];

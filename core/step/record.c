@@ -2,7 +2,6 @@
 // The state behind a step. For each thing that changes there is a list of its changes in the order of the steps, and a state is found by
 // bisection: a variable of a warp at a depth, the positions of a warp's lanes, an element of an array.
 #include "step/record_impl.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,8 +243,6 @@ static bool tables_fit(const Record *r) {
 static bool step_fits(const Record *r, const Step *s) {
   bool good = s->warp < r->warps && (s->warp >= 0 || !strchr("sre", s->kind)) && s->call_count < MOST_DEPTH &&
               s->access_count <= MOST_ACCESSES && s->function < r->function_count;
-  for (int i = 0; i < s->finding_count; i++)
-    good &= is_in(s->findings[i], r->finding_count);
   for (int i = 0; i < s->change_count; i++)
     good &= s->warp >= 0 && is_in(s->changes[i].variable, r->variable_count) && s->changes[i].depth < MOST_DEPTH;
   for (int i = 0; i < s->access_count; i++) {
@@ -278,10 +275,27 @@ bool step_check(const Record *r, char *why, size_t why_bytes) {
   }
   for (int i = 0; i < r->step_count; i++)
     if (!step_fits(r, &r->steps[i])) {
-      snprintf(why, why_bytes, "step %d refers to a warp, variable, array or finding that the record does not have", i);
+      snprintf(why, why_bytes, "step %d refers to a warp, variable or array that the record does not have", i);
       return false;
     }
   return true;
+}
+
+// Of each step the findings of the table.
+static void index_findings(Record *r) {
+  for (int i = 0; i < r->finding_count; i++)
+    if (r->findings[i].step >= 0)
+      r->steps[r->findings[i].step].finding_count++;
+  for (int i = 0; i < r->finding_count; i++) {
+    Step *s = r->findings[i].step >= 0 ? &r->steps[r->findings[i].step] : NULL;
+    if (!s || s->findings)
+      continue;
+    int *of = step_allocate(r, (size_t)s->finding_count * sizeof *of), count = 0;
+    for (int n = i; n < r->finding_count; n++)
+      if (r->findings[n].step == r->findings[i].step)
+        of[count++] = n;
+    s->findings = of;
+  }
 }
 
 void step_index(Record *r) {
@@ -310,6 +324,7 @@ void step_index(Record *r) {
                 s->changes[c].values.mask);
   }
   index_uses(r);
+  index_findings(r);
 }
 
 void step_index_free(Record *r) {
@@ -328,43 +343,6 @@ void step_index_free(Record *r) {
   free(x->uses_end);
   free(x->uses);
   free(x);
-}
-
-// ---- values ----------------------------------------------------------------------------------------------------------------
-
-StepValue step_value(const StepVector *v, int lane) {
-  const int n = __builtin_popcount(v->mask & ((UINT32_C(1) << lane) - 1));
-  if (v->form != STEP_LINEAR)
-    return v->values[v->form == STEP_ALIKE ? 0 : n];
-  if (v->values[0].kind == STEP_INTEGER && v->values[1].kind == STEP_INTEGER)
-    return (StepValue){.kind = STEP_INTEGER,
-                       .integer =
-                           (int64_t)((uint64_t)v->values[0].integer + (uint64_t)n * (uint64_t)v->values[1].integer)};
-  return (StepValue){.kind = STEP_REAL, .real = step_number(v->values[0]) + n * step_number(v->values[1])};
-}
-
-double step_number(StepValue v) {
-  return v.kind == STEP_INTEGER                               ? (double)v.integer
-         : v.kind == STEP_NATURAL                             ? (double)(uint64_t)v.integer
-         : v.kind == STEP_REAL                                ? v.real
-         : v.kind == STEP_TEXT && strcmp(v.text, "inf") == 0  ? (double)INFINITY
-         : v.kind == STEP_TEXT && strcmp(v.text, "-inf") == 0 ? -(double)INFINITY
-                                                              : (double)NAN;
-}
-
-bool step_same(StepValue a, StepValue b) {
-  if (a.kind == STEP_TEXT && b.kind == STEP_TEXT)
-    return strcmp(a.text, b.text) == 0;
-  if (a.kind == STEP_LIST && b.kind == STEP_LIST) {
-    bool same = a.count == b.count;
-    for (int i = 0; same && i < a.count; i++)
-      same = step_same(a.list[i], b.list[i]);
-    return same;
-  }
-  if (a.kind == STEP_NONE || b.kind == STEP_NONE || a.kind > STEP_REAL || b.kind > STEP_REAL)
-    return a.kind == b.kind;
-  return a.kind == STEP_REAL || b.kind == STEP_REAL ? step_number(a) == step_number(b)
-                                                    : a.kind == b.kind && a.integer == b.integer;
 }
 
 // ---- states ----------------------------------------------------------------------------------------------------------------

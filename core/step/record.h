@@ -115,11 +115,10 @@ typedef struct Step {
   int call_count; // so it is in a frame of this depth
   const int *calls;
   const char *text;
-  int polls;
   int change_count, access_count, finding_count;
   const StepChange *changes;
   const StepAccess *accesses;
-  const int *findings;
+  const int *findings;        // those whose step it is
   const StepMeeting *meeting; // NULL: none
   int previous, next;         // of the same warp; -1: none
 } Step;
@@ -150,6 +149,8 @@ void step_record_free(Record *r);
 
 // ---- the state behind a step ---------------------------------------------------------------------------------------------
 
+// The type of an array's elements, as a variable's: "f32".
+const char *step_array_type(const StepArray *a, char to[16]);
 // The value of a lane of the vector's mask.
 StepValue step_value(const StepVector *v, int lane);
 // As a double; NaN if it is none.

@@ -15,8 +15,8 @@
 typedef struct Room {
   StepChange *changes;
   StepAccess *accesses;
-  int *calls, *findings;
-  int change_room, access_room, call_room, finding_room;
+  int *calls;
+  int change_room, access_room, call_room;
 } Room;
 
 static void *room_for(void *items, int count, int *room, size_t bytes) {
@@ -103,10 +103,6 @@ static void step_lists(Reader *in, Step *s, Room *room, char list) {
       room->calls = room_for(room->calls, s->call_count, &room->call_room, sizeof *room->calls);
       room->calls[s->call_count++] = read_whole(in, 0);
       break;
-    case 'f':
-      room->findings = room_for(room->findings, s->finding_count, &room->finding_room, sizeof *room->findings);
-      room->findings[s->finding_count++] = read_whole(in, 0);
-      break;
     case 'v':
       room->changes = room_for(room->changes, s->change_count, &room->change_room, sizeof *room->changes);
       room->changes[s->change_count++] = change(in);
@@ -134,18 +130,15 @@ static Step step(Reader *in, Room *room) {
       s.mask = read_mask(in);
     else if (strcmp(name, "t") == 0)
       s.text = read_text(in);
-    else if (strcmp(name, "p") == 0)
-      s.polls = read_whole(in, 0);
     else if (strcmp(name, "met") == 0)
       s.meeting = meeting(in);
-    else if (name[0] && strchr("cfva", name[0]) && !name[1])
+    else if (name[0] && strchr("cva", name[0]) && !name[1])
       step_lists(in, &s, room, name[0]);
     else
       read_skip(in, 0);
   if (!in->wrong && (!s.kind || !strchr("srbed", s.kind)))
     read_fails(in, "a step of kind s, r, b, e or d");
   s.calls = copied(in->r, room->calls, s.call_count, sizeof *s.calls);
-  s.findings = copied(in->r, room->findings, s.finding_count, sizeof *s.findings);
   s.changes = copied(in->r, room->changes, s.change_count, sizeof *s.changes);
   s.accesses = copied(in->r, room->accesses, s.access_count, sizeof *s.accesses);
   return s;
@@ -164,7 +157,6 @@ static void steps(Reader *in) {
   free(room.changes);
   free(room.accesses);
   free(room.calls);
-  free(room.findings);
 }
 
 // ---- a record --------------------------------------------------------------------------------------------------------------

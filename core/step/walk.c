@@ -88,7 +88,8 @@ bool step_walk_key(StepWalk *w, int key) {
 // After a search for a write: which thread wrote what.
 static void say_writer(StepWalk *w, const StepPlace *place) {
   const StepWord word = step_word(w->r, w->step, place->array, place->word);
-  const char type[2] = {w->r->arrays[place->array].letter, '\0'};
+  char array_type[16];
+  const char *type = step_array_type(&w->r->arrays[place->array], array_type);
   char name[80], value[64];
   step_element_name(w->r, place->array, place->word, name, sizeof name);
   step_text(word.value, type, 0, value, sizeof value);

@@ -33,6 +33,10 @@ static int64_t down(int lane) {
   return 63 - lane;
 }
 
+static int64_t negative(int lane) {
+  return -lane;
+}
+
 static int64_t by_16(int lane) {
   return 5 + lane / 16 * 8;
 }
@@ -66,6 +70,7 @@ static void test_patterns(void **unused) {
   pattern_is(255, self, "lane  (lanes 0-7)");
   pattern_is(UINT32_MAX, doubled, "32 + 2 * lane");
   pattern_is(UINT32_MAX, down, "63 - lane");
+  pattern_is(UINT32_MAX, negative, "-lane");
   pattern_is(UINT32_MAX, by_16, "5 + 8 * (lane / 16)");
   pattern_is(UINT32_MAX, mod_8, "lane % 8");
   pattern_is(UINT32_MAX, partner, "lane ^ 16");
@@ -88,6 +93,9 @@ static void test_texts(void **unused) {
   const StepValue letter = {.kind = STEP_INTEGER, .integer = 'q'}, none = {.kind = STEP_NONE};
   text_is(tenth, "f32", 0, "0.1");
   text_is(tenth, "f64", 0, "0.10000000149011612");
+  const StepValue nine = {.kind = STEP_REAL, .real = 0.100000001};
+  text_is(nine, "", 0, "0.1");
+  text_is(third, "", 0, "0.3333333333333333");
   text_is(third, "f64", 6, "0.3333");
   text_is(large, "i32", 0, "12345678");
   text_is(large, "i32", 6, "1e+07");
@@ -99,8 +107,8 @@ static void test_texts(void **unused) {
 
 static StepCost cost(const char *offsets, const char *mask, int bytes, int array) {
   char access[400], *text;
-  snprintf(access, sizeof access, "\"m\":255,\"p\":312,\"a\":[[\"w\",%d,%d,%s,%s,[0]]],", array, bytes, mask, offsets);
-  text = changed("\"m\":255,\"p\":312,", access);
+  snprintf(access, sizeof access, "\"m\":255,\"a\":[[\"w\",%d,%d,%s,%s,[0]]],\"met\"", array, bytes, mask, offsets);
+  text = changed("\"m\":255,\"met\"", access);
   Record *r = reads(text);
   const StepCost c = step_cost(r, &r->steps[16].accesses[0]);
   step_record_free(r);
@@ -173,7 +181,6 @@ static void test_page(void **unused) {
   shows(r, 13, 80, "   it was at:  step 15, thread 33, line 8:");
   shows(r, 11, 80, "==== barrier 1 opens: line 6\n");
   shows(r, 16, 80, " brings 32 + lane\n from   lane 1 + lane");
-  shows(r, 16, 80, " polls: 312 turns that changed nothing");
   shows(r, 16, 80, "at its limit of 17 steps");
   for (int columns = 80; columns < 260; columns += 60)
     for (int step = 0; step < r->step_count; step++) {
