@@ -30,7 +30,7 @@ have(source, name) = int(system("test -s '".file(source, name)."' && echo 1 || e
 best(source, name, column) = system("sort -g -t '\t' -k ".column." '".file(source, name)."' | tail -n 1 | cut -f ".column) + 0.
 
 has_gpu = exists("gpu_rows") && gpu_rows > 0
-# A played GPU's times, which are dashed, and say what they are in the legend and at the foot.
+# The times of a modeled GPU: dashed, and labeled as modeled in the legend and in the footer.
 has_model = exists("model_rows") && model_rows > 0
 model_gpu = has_model ? model_device_name[strlen("Simulated ") + 1:strlen(model_device_name) - strlen(" (model)")] : ""
 model_title = sprintf("%s, modeled, not measured", model_gpu)

@@ -69,7 +69,7 @@ for sim in sim made_up_sim hidden_sim; do
 done
 says 'nothing but simulated times' 2 'no rows to draw' plots/draw.sh --cpu "$work/sim.tsv" --gpu none --out "$work/none"
 
-# ---- a played GPU --------------------------------------------------------------------------------------------------------------
+# ---- a modeled GPU --------------------------------------------------------------------------------------------------------------
 
 FERRY_CUDA=sim FERRY_SIM_GPU=a100 "$bench" --device cuda --quick --repeat 1 --out "$work/model.tsv" matmul train_784_256_128_10 \
   sums_copied_each sums_copied_once \

@@ -132,7 +132,7 @@ static void modeled_times_are_labeled(void **state) {
   }
 }
 
-// ---- without a played GPU --------------------------------------------------------------------------------------------------
+// ---- without a modeled GPU --------------------------------------------------------------------------------------------------
 
 static void without_the_variable_times_are_measured(void **state) {
   (void)state;
@@ -154,6 +154,6 @@ int main(int argc, char **argv) {
   };
   const struct CMUnitTest plain[] = {cmocka_unit_test(without_the_variable_times_are_measured)};
   if (argc > 1 && strcmp(argv[1], "plain") == 0)
-    return cmocka_run_group_tests_name("no played GPU", plain, NULL, NULL);
-  return cmocka_run_group_tests_name("a played GPU", played, NULL, NULL);
+    return cmocka_run_group_tests_name("no modeled GPU", plain, NULL, NULL);
+  return cmocka_run_group_tests_name("a modeled GPU", played, NULL, NULL);
 }

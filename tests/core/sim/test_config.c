@@ -118,7 +118,7 @@ static void bad_values_are_refused(void **state) {
   expect_refused("FERRY_SIM_SECONDS", "1.5", "a whole number from 0 to 86400");
 }
 
-// ---- a played GPU ----
+// ---- a modeled GPU ----
 
 static int ask_as_a100(void) {
   struct cudaDeviceProp p;
@@ -134,7 +134,7 @@ static int ask_as_a100(void) {
          cudaFuncSetAttribute(&kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 166913) == cudaErrorInvalidValue;
 }
 
-static void a_gpu_can_be_played(void **state) {
+static void a_gpu_can_be_modeled(void **state) {
   (void)state;
   assert_int_equal(run_with("FERRY_SIM_GPU", "a100", ask_as_a100), 1);
   assert_int_equal(run_with("FERRY_SIM_GPU", "", ask_as_a100), 0);
@@ -157,7 +157,7 @@ int main(void) {
       cmocka_unit_test(good_values_are_obeyed),
       cmocka_unit_test(deprecated_aliases_are_obeyed),
       cmocka_unit_test(bad_values_are_refused),
-      cmocka_unit_test(a_gpu_can_be_played),
+      cmocka_unit_test(a_gpu_can_be_modeled),
       cmocka_unit_test(a_program_may_exit_with_work_queued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
