@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "inspect/finding.h"
-#include "inspect/step/step.h"
+
+const struct finding_observer *finding_observer;
 
 static struct finding **findings;
 static size_t finding_count, finding_room;
@@ -70,8 +71,8 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
   struct finding *f = find(kind, kernel, &location);
   if (f) {
     f->count++;
-    if (step_is_on())
-      step_found(f);
+    if (finding_observer)
+      finding_observer->found(f);
     return f;
   }
   if (finding_count == finding_room) {
@@ -94,8 +95,8 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
                         location.other_line,
                         1,
                         inspect_copy(text, sizeof text)};
-  if (step_is_on())
-    step_found(f);
+  if (finding_observer)
+    finding_observer->found(f);
   return f;
 }
 

@@ -56,4 +56,15 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
 bool finding_has(enum finding_kind kind, struct kernel *kernel, struct location location);
 const struct finding *finding_at(size_t i);
 
+// The recorder of ./ferry step (step/findings.c), which wants to know of each occurrence.
+struct access;
+struct finding_observer {
+  void (*found)(const struct finding *finding);
+  // A race with an earlier access, by the running thread's access at this event.
+  void (*race)(const struct finding *finding, const struct access *before, uint32_t event, uint64_t address);
+  // A read of shared memory that the thread did before, and that nothing has written before it.
+  void (*early)(const struct finding *finding, int thread, uint32_t event, uint64_t address);
+};
+extern const struct finding_observer *finding_observer; // NULL: no block is being recorded
+
 #endif

@@ -123,12 +123,24 @@ static bool assemble_with_guards(Answer *a) {
   return answer_run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
 }
 
+// The answer with hooks before its statements, for ./ferry step.
+static bool write_hooks(Answer *a) {
+  Command c = {0};
+  command_word(&c, "%s", CONFIG_ROOT "/build/cu2cpp");
+  command_words(&c, "--step table");
+  command_word(&c, "%s.cu", a->exercise->id);
+  command_words(&c, "hooked.cu");
+  return answer_run_tool(a, &c, NO_FILES, COMPILE_SECONDS, NULL);
+}
+
 static bool compile_for_simulator(Answer *a) {
   Command transform = {0}, c = {0};
   char header[512];
+  if (a->for_stepper && !write_hooks(a))
+    return false;
   command_word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
-  command_words(&transform, a->for_stepper ? "--gcc --step table" : a->for_inspector ? "--gcc" : "--judge");
-  command_word(&transform, "%s.cu", a->exercise->id);
+  command_words(&transform, a->for_inspector ? "--gcc" : "--judge");
+  command_word(&transform, "%s.cu", a->for_stepper ? "hooked" : a->exercise->id);
   command_word(&transform, "%s", "answer.cpp");
   if (!answer_run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;

@@ -96,10 +96,6 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
   words_add(&c, CONFIG_ROOT "/build/cu2cpp");
   words_split(&c, "--gcc");
   words_split(&c, splitting(&j->options, u));
-  if (j->build.table[0] && u->number == 0) {
-    words_split(&c, "--step");
-    words_add(&c, j->build.table);
-  }
   words_add(&c, u->source);
   words_add(&c, to);
   return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
@@ -118,7 +114,7 @@ static void preprocessor_flags(Words *c, const InspectOptions *o) {
 // What the file includes in quotation marks lies beside it.
 static void quoted_folder(Words *c, const InspectJob *j, const Unit *u) {
   char folder[PATH_MAX];
-  snprintf(folder, sizeof folder, "%s", j->build.bare[0] ? j->build.source : u->source);
+  snprintf(folder, sizeof folder, "%s", j->build.bare[0] || j->build.table[0] ? j->build.source : u->source);
   *strrchr(folder, '/') = '\0';
   words_add(c, "-iquote");
   words_add(c, folder);
@@ -193,6 +189,22 @@ static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *m
 }
 
 // ---- the stages of a file --------------------------------------------------------------------------------------------------
+
+// The file with hooks before its statements, for ./ferry step.
+static bool write_hooks(const InspectJob *j, char source[PATH_MAX]) {
+  Words c = {0};
+  char to[PATH_MAX];
+  snprintf(to, sizeof to, "%s/hooked.cu", j->build.folder);
+  words_add(&c, CONFIG_ROOT "/build/cu2cpp");
+  words_split(&c, "--step");
+  words_add(&c, j->build.table);
+  words_add(&c, source);
+  words_add(&c, to);
+  if (!tool(&c, &j->build, "the translation of the source (cu2cpp)"))
+    return false;
+  snprintf(source, PATH_MAX, "%s", to);
+  return true;
+}
 
 static bool translate_and_compile(InspectJob *j, const Unit *u) {
   InspectBuild *b = &j->build;
@@ -289,6 +301,8 @@ static bool build(InspectJob *j, bool dual) {
       return false;
     }
     j->build.dual = dual;
+    if (n == 0 && j->build.table[0] && !write_hooks(j, source))
+      return false;
     for (size_t s = 0; s < sizeof file_stages / sizeof file_stages[0]; s++)
       if (!file_stages[s](j, &(Unit){source, n}))
         return false;

@@ -18,7 +18,6 @@
 #include "inspect/program.h"
 #include "inspect/shadow/race.h"
 #include "inspect/shadow/shadow_word.h"
-#include "inspect/step/step.h"
 
 // ---- intervals ------------------------------------------------------------------------------------------------------------------------
 
@@ -239,8 +238,8 @@ static void report(struct block_state *bs, enum finding_kind kind, const struct 
     finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d of block %u %s, thread %d of block %u %s",
                           what, before->thread, block_of(bs->launch, before->instance), race_verb(before->event),
                           bs->thread, block, race_verb(event));
-  if (step_is_on())
-    step_found_race(finding, before, event, address);
+  if (finding_observer)
+    finding_observer->race(finding, before, event, address);
   await_value(bs, finding, address, access_bytes(event), event, if_different);
 }
 
@@ -369,8 +368,8 @@ void race_resolve_early(struct block_state *bs) {
     const struct finding *finding =
         finding_add(FIND_UNINITIALIZED_SHARED, bs->launch->kernel, (struct location){.first = event_pc(early->event)},
                     "%s: thread %d of block %u", what, early->thread, block_of(bs->launch, bs->instance));
-    if (step_is_on())
-      step_found_early(finding, early->thread, early->event, early->address);
+    if (finding_observer)
+      finding_observer->early(finding, early->thread, early->event, early->address);
   }
   bs->early_count = 0;
 }

@@ -86,6 +86,11 @@ static int new_global_array(uint64_t address, unsigned bytes, enum space space) 
   const struct allocation *a = memory_allocation(address);
   if (space == SPACE_VARIABLE) {
     array.name = program_variable(address, &array.address, &array.bytes);
+    for (int i = 0; array.name && i < step_array_count; i++) // where a shared array of the file's is, not the array
+      if (step_arrays[i].shared && strcmp(step_arrays[i].name, array.name) == 0) {
+        free(array.name);
+        return -1;
+      }
     if (array.name == NULL)
       return -1;
   } else if (a == NULL) {

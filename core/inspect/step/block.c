@@ -184,6 +184,7 @@ void step_block_begin(struct block_state *bs) {
     step_block.lanes[t].step = step_block.lanes[t].array = -1;
   memset(warp_step, -1, sizeof warp_step);
   step_turns_begin();
+  finding_observer = &step_findings;
   cudasim_step_records = 1;
 }
 
@@ -191,6 +192,7 @@ void step_block_end(void) {
   if (ended || !recorded)
     return;
   ended = true;
+  finding_observer = NULL;
   cudasim_step_records = 0;
   if (!step_block.end)
     step_block.end = "complete";

@@ -102,7 +102,9 @@ static void add_access(struct found *f) {
     f->text = NULL;
 }
 
-void step_found(const struct finding *finding) {
+static void on_found(const struct finding *finding) {
+  if (!cudasim_step_records)
+    return;
   struct found *f = find(finding);
   const int thread = own_thread();
   if (step_lane()->depth == 0 || finding->kind == FIND_UNINITIALIZED_SHARED)
@@ -135,8 +137,10 @@ static void set_element(struct found *f, int array, uint64_t address) {
   f->element = (int64_t)(address - step_arrays[array].address) / step_arrays[array].element;
 }
 
-void step_found_race(const struct finding *finding, const struct access *before, uint32_t event, uint64_t address) {
-  step_found(finding);
+static void on_race(const struct finding *finding, const struct access *before, uint32_t event, uint64_t address) {
+  if (!cudasim_step_records)
+    return;
+  on_found(finding);
   struct found *f = find(finding);
   const int array = step_array_at(address);
   if (f == NULL || array < 0 || before->thread >= step_block.threads)
@@ -154,7 +158,7 @@ void step_found_race(const struct finding *finding, const struct access *before,
     f->other_lanes |= 1u << before->thread % WARP;
 }
 
-void step_found_early(const struct finding *finding, int thread, uint32_t event, uint64_t address) {
+static void on_early(const struct finding *finding, int thread, uint32_t event, uint64_t address) {
   const int array = step_array_at(address);
   const int step = array < 0 ? -1 : last_access(thread, is_read(event), address, array);
   struct found *f = find(finding);
@@ -167,6 +171,8 @@ void step_found_early(const struct finding *finding, int thread, uint32_t event,
     f->lanes |= 1u << thread % WARP;
   }
 }
+
+const struct finding_observer step_findings = {on_found, on_race, on_early};
 
 void step_ends(const char *why, const struct finding *finding, int thread, int other) {
   char *note = NULL;

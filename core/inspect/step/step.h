@@ -200,13 +200,8 @@ void step_access(struct block_state *bs, uint64_t address, unsigned bytes, uint3
 
 // ---- findings.c ----
 
-// Of the inspector: a finding of the recorded block; in a race the earlier access is of `thread`; -1: none.
-struct finding;
-void step_found(const struct finding *finding);
-void step_found_race(const struct finding *finding, const struct access *before, uint32_t event, uint64_t address);
-void step_found_unset(const char *name); // the running thread reads a variable that has no value
-// A read of shared memory that the thread did before, and that nothing has written before it.
-void step_found_early(const struct finding *finding, int thread, uint32_t event, uint64_t address);
+extern const struct finding_observer step_findings; // what the inspector tells of findings
+void step_found_unset(const char *name);            // the running thread reads a variable that has no value
 // The block is given up, because of this finding: "deadlock", "livelock", "fault". `thread` waits for `other` (-1: for none).
 void step_ends(const char *why, const struct finding *finding, int thread, int other);
 void step_findings_write(FILE *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cu2cpp [--gcc] [--judge] [--step TABLE] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+// cu2cpp [--gcc] [--judge] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
@@ -10,7 +10,7 @@
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
 // does. With --split, kernels with barriers get a second version, for all threads of a block at once: see compile/regions.c; with
 // CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is instrumented of each thread's turn in it.
-// With --step TABLE, it first adds a call before each statement: see compile/step_hooks.c.
+// With --step TABLE, OUT is IN with a call before each statement, still CUDA C++: see compile/step_hooks.c.
 // A kernel that is called without <<<>>> is an error to the compiler: see compile/unconfigured_calls.c.
 // With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c.
 #include "sim/compile/cu2cpp.h"
@@ -93,10 +93,20 @@ static size_t rewrite_builtin_copy(const struct text *in, size_t i, struct text 
   return i + sizeof prefix - 1;
 }
 
-static void transform(const struct text *in, struct text *out) {
+static void append_line_directive(struct text *out) {
   append_string(out, "#line 1 ");
   append_quoted(out, input_name);
   append_string(out, "\n");
+}
+
+static void write_file(const char *name, const struct text *out) {
+  FILE *file = fopen(name, "wb");
+  if (file == NULL || fwrite(out->bytes, 1, out->length, file) != out->length || fclose(file) != 0)
+    fail(name, "cannot be written");
+}
+
+static void transform(const struct text *in, struct text *out) {
+  append_line_directive(out);
   for (size_t i = 0; i < in->length;) {
     size_t after = skip_opaque(in, i);
     if (after != i) {
@@ -131,7 +141,8 @@ int main(int argc, char **argv) {
     }
   }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--step TABLE] [--split [--instrument]] IN.cu OUT.cpp\n"
+    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
+                    "       cu2cpp --step TABLE IN.cu OUT.cu\n"
                     "       cu2cpp [--gcc] [--split [--instrument]] --program IN.ii OUT.ii\n");
     return 2;
   }
@@ -139,10 +150,10 @@ int main(int argc, char **argv) {
   struct text in = read_file(argv[1]), out = {0}, marked = {0}, with_loops = {0};
   join_launch_signs(&in);
   if (table) {
-    struct text hooked = {0};
-    write_step_hooks(&in, &hooked, table);
-    free(in.bytes);
-    in = hooked;
+    append_line_directive(&out);
+    write_step_hooks(&in, &out, table);
+    write_file(argv[2], &out);
+    return 0;
   }
   if (mark_calls_of_kernels(&in, &marked, program))
     append_string(&out, "#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n");
@@ -157,9 +168,7 @@ int main(int argc, char **argv) {
     convert_program(&in, &out, for_gcc);
   else
     transform(&in, &out);
-  FILE *file = fopen(argv[2], "wb");
-  if (file == NULL || fwrite(out.bytes, 1, out.length, file) != out.length || fclose(file) != 0)
-    fail(argv[2], "cannot be written");
+  write_file(argv[2], &out);
   free(in.bytes);
   free(out.bytes);
   return 0;

@@ -193,23 +193,34 @@ static void hook_end(struct stepper *s, const struct statement *last, int brace)
   free(call.bytes);
 }
 
+// A call with the array's name and the expression: `before`, the name, `after`.
+static void hook_array(struct stepper *s, size_t place, const char *function, int name, const char *before,
+                       const char *after) {
+  const struct token *word = &s->t->all[name];
+  struct text call = {0};
+  append_string(&call, " ::cudasim_step::");
+  append_string(&call, function);
+  append_string(&call, "(\"");
+  append(&call, word->p, (size_t)word->length);
+  append_string(&call, "\", ");
+  append_string(&call, before);
+  append(&call, word->p, (size_t)word->length);
+  append_string(&call, after);
+  append_string(&call, ");");
+  insert(s, place, call.bytes);
+  free(call.bytes);
+}
+
 static void hook_shared(struct stepper *s, const struct statement *declaration) {
   for (int i = 0; i < s->k->variable_count; i++) {
     const struct variable *v = &s->k->variables[i];
-    struct text call = {0};
     bool dynamic = false;
     if (v->in != declaration || !v->shared)
       continue;
     for (int at = declaration->at.begin; at < v->name; at++)
       dynamic |= token_is(s->t, at, "extern");
-    const struct token *name = &s->t->all[v->name];
-    append_string(&call, dynamic ? " ::cudasim_step::dynamic(\"" : " ::cudasim_step::shared(\"");
-    append(&call, name->p, (size_t)name->length);
-    append_string(&call, "\", ");
-    append(&call, name->p, (size_t)name->length);
-    append_string(&call, ");");
-    insert(s, end_of(s, declaration->at.end - 1), call.bytes);
-    free(call.bytes);
+    hook_array(s, end_of(s, declaration->at.end - 1), dynamic ? "dynamic" : "shared", v->name, "",
+               dynamic ? "[0]" : "");
   }
 }
 
@@ -370,6 +381,23 @@ static void undo(struct stepper *s, const struct stepper *to) {
   s->table.bytes[s->table.length] = '\0';
 }
 
+// A shared array declared outside of functions, `extern __shared__ int name[];`, in each function whose body names it.
+static void hook_file_arrays(struct stepper *s) {
+  const struct tokens *t = s->t;
+  for (int i = 0; i < t->main_count; i++) {
+    if (!token_is(t, i, "__shared__") || t->all[i].within >= 0 || !token_is(t, token_before(t, i), "extern"))
+      continue;
+    int name = i;
+    while (!token_is(t, token_next(t, name), "[") && !token_is(t, name, ";"))
+      name = token_next(t, name);
+    bool used = false;
+    for (int at = s->k->body.begin; at < s->k->body.end && !used; at++)
+      used = token_same(t, at, name);
+    if (used) // by its address: the simulator's pointer of that name is not read
+      hook_array(s, end_of(s, s->k->body.begin - 1), "dynamic", name, "*(decltype(&", "[0]))cudasim_dynamic_shared()");
+  }
+}
+
 static void hook_function(struct stepper *s, int qualifier) {
   const struct stepper before = *s;
   struct text frame = {0};
@@ -390,6 +418,7 @@ static void hook_function(struct stepper *s, int qualifier) {
   append_string(&frame, ");");
   insert(s, end_of(s, s->k->body.begin - 1), frame.bytes);
   free(frame.bytes);
+  hook_file_arrays(s);
   hook_list(s, s->k->top->child, NULL);
   hook_end(s, s->k->top->child, s->k->body.end);
   if (s->refused) {

@@ -138,10 +138,10 @@ template <class T> CUDASIM_STEP_CALL void shared(const char *name, T &array) {
     cudasim_step_shared(name, (void *)std::addressof(array), &type, 0);
 }
 
-template <class T> CUDASIM_STEP_CALL void dynamic(const char *name, T *array) {
+template <class T> CUDASIM_STEP_CALL void dynamic(const char *name, T &first) {
   static constexpr cudasim_step_type type = type_of<T>();
   if (cudasim_step_records)
-    cudasim_step_shared(name, (void *)array, &type, 1);
+    cudasim_step_shared(name, (void *)std::addressof(first), &type, 1);
 }
 
 } // namespace cudasim_step
