@@ -43,7 +43,8 @@ static int run(const InspectJob *job, const StepSettings *s, const char *message
   if (pid == 0) {
     for (int i = 0; i < s->count; i++)
       putenv((char *)(uintptr_t)s->text[i]);
-    redirect_to("/dev/null", O_WRONLY, 1);
+    const char *output = getenv("FERRY_STEP_OUTPUT"); // for tests: the program goes on after the record
+    redirect_to(output ? output : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC, 1);
     redirect_to(messages, O_WRONLY | O_CREAT | O_TRUNC, 2);
     job->options.arguments[0] = (char *)(uintptr_t)job->build.program;
     execv(job->build.program, job->options.arguments);

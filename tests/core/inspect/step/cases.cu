@@ -167,6 +167,16 @@ __global__ void memories(int *out) {
   out[threadIdx.x] = dynamic[threadIdx.x];
 }
 
+static void print(const void *device, size_t bytes) {
+  unsigned char *copy = (unsigned char *)malloc(bytes);
+  cudaMemcpy(copy, device, bytes, cudaMemcpyDeviceToHost);
+  unsigned long sum = 0;
+  for (size_t i = 0; i < bytes; i++)
+    sum = 31 * sum + copy[i];
+  printf("%lx\n", sum);
+  free(copy);
+}
+
 static const char *const names[] = {"guard",   "no_barrier", "nested",     "columns", "padded", "strided", "unset",
                                     "shuffle", "half_way",   "aggregated", "mixed",   "lock",   "memories"};
 
@@ -193,6 +203,8 @@ int main(int argc, char **argv) {
   cudaMemcpy(in, values, 2048 * sizeof *in, cudaMemcpyHostToDevice);
   cudaMemcpy(numbers, some, sizeof some, cudaMemcpyHostToDevice);
   cudaMemset(total, 0, 2 * sizeof *total);
+  cudaMemset(out, 0, 1000 * sizeof *out);
+  cudaMemset(points, 0, THREADS * sizeof *points);
   switch (which) {
   case 0:
     guard<<<4, 256>>>(out, 1000);
@@ -236,5 +248,11 @@ int main(int argc, char **argv) {
   }
   const cudaError_t error = cudaDeviceSynchronize();
   printf("%s: %s\n", name, cudaGetErrorString(error));
+  if (error == cudaSuccess) {
+    print(out, 1000 * sizeof *out);
+    print(numbers, sizeof some);
+    print(total, 2 * sizeof *total);
+    print(points, THREADS * sizeof *points);
+  }
   return error != cudaSuccess;
 }
