@@ -17,8 +17,8 @@ static const size_t MEMORY = (size_t)8 << 30;
 static SandboxResult run_test(const Exercise *e, const Answer *a, const Test *test, const StepWanted *wanted,
                               const char *folder) {
   static StepSettings settings; // large
-  const char *environment[STEP_SETTINGS + 6] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",
-                                                "FERRY_SIM_MEMORY_MB=" KERNELS_MEMORY_MB};
+  static const char memory[] = "FERRY_SIM_MEMORY_MB=" KERNELS_MEMORY_MB;
+  const char *environment[STEP_SETTINGS + 6] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", memory};
   char table[300], record[300], bundle[512], temporary[300];
   size_t bytes = 0, count = 3;
   uint8_t *request = inspect_request(e, test->name, &bytes);
