@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inspect/finding.h"
+#include "inspect/inspect.h"
 
 const struct finding_observer *finding_observer;
 
@@ -66,6 +66,19 @@ bool finding_has(enum finding_kind kind, struct kernel *kernel, struct location 
   return find(kind, kernel, &location) != NULL;
 }
 
+static void note_block(struct finding *f) {
+  const struct launch *launch = inspect_current ? inspect_current->launch : NULL;
+  if (launch == NULL || launch->kernel != f->kernel)
+    return;
+  const unsigned int block = block_of(launch, inspect_current->instance), *grid = launch->grid;
+  f->in_block = true;
+  f->launch = launch->number;
+  f->launch_of_name = launch->number_of_name;
+  f->block[0] = block % grid[0];
+  f->block[1] = block / grid[0] % grid[1];
+  f->block[2] = block / grid[0] / grid[1];
+}
+
 struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struct location location, const char *format,
                             ...) {
   struct finding *f = find(kind, kernel, &location);
@@ -85,16 +98,17 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   f = findings[finding_count++] = inspect_allocate(sizeof *f);
-  *f = (struct finding){kind,
-                        kernel,
-                        location.first,
-                        location.second,
-                        location.third,
-                        location.file,
-                        location.line,
-                        location.other_line,
-                        1,
-                        inspect_copy(text, sizeof text)};
+  *f = (struct finding){.kind = kind,
+                        .kernel = kernel,
+                        .first = location.first,
+                        .second = location.second,
+                        .third = location.third,
+                        .file = location.file,
+                        .line = location.line,
+                        .other_line = location.other_line,
+                        .count = 1,
+                        .detail = inspect_copy(text, sizeof text)};
+  note_block(f);
   if (finding_observer)
     finding_observer->found(f);
   return f;

@@ -44,6 +44,10 @@ struct finding {
   int line, other_line;
   uint64_t count;
   char *detail;
+  bool
+      in_block; // a block was running when it occurred first: in this launch (struct launch), at this index in the grid
+  uint32_t launch, launch_of_name;
+  unsigned int block[3];
 };
 
 struct location {

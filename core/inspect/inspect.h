@@ -158,6 +158,9 @@ static inline struct site *kernel_site(struct kernel *k, uint32_t event, bool sh
 
 struct launch {
   struct kernel *kernel;
+  // of all instrumented launches, and of those whose kernels have this name: from 0
+  uint32_t number, number_of_name;
+  unsigned int grid[3];
   uint64_t first_instance, end_instance; // each block of each launch is a block instance with a number of its own
   uint32_t first_interval;               // intervals before this one are ordered before the launch
   unsigned int first, end;               // the instrumented blocks

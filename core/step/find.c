@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From one step to another.
 #include "step/record.h"
-#include <stdlib.h>
-#include <string.h>
 
 // The step of the same warp before this one that some lanes did, and that is no return.
 static const Step *before(const Record *r, const Step *s) {
@@ -64,34 +62,4 @@ int step_next_at_line(const Record *r, int step, int line, int direction) {
     if (step_line(r, i) == line)
       return i;
   return -1;
-}
-
-// The number after "finding:"; 1 where there is none, -1 where it is no number.
-static int ordinal(const char *at) {
-  char *end;
-  const long n = *at ? strtol(at + 1, &end, 10) : 1;
-  return *at && (*at != ':' || end == at + 1 || *end || n < 1 || n > INT32_MAX) ? -1 : (int)n;
-}
-
-static int find_finding(const Record *r, const char *kind, int n) {
-  for (int i = 0; i < r->finding_count; i++)
-    if (strstr(r->findings[i].kind, kind) && r->findings[i].step >= 0 && --n == 0)
-      return r->findings[i].step;
-  return -1;
-}
-
-int step_find(const Record *r, const char *at) {
-  char *end;
-  if (strncmp(at, "race", 4) == 0)
-    return find_finding(r, "race", ordinal(at + 4));
-  if (strncmp(at, "finding", 7) == 0)
-    return find_finding(r, "", ordinal(at + 7));
-  if (strcmp(at, "end") == 0)
-    return r->step_count - 1;
-  const bool line = strncmp(at, "line:", 5) == 0;
-  at += line ? 5 : 0;
-  const long n = strtol(at, &end, 10);
-  if (*at < '0' || *at > '9' || *end || n > INT32_MAX)
-    return -1;
-  return line ? step_next_at_line(r, -1, (int)n, 1) : n < r->step_count ? (int)n : -1;
 }

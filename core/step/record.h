@@ -210,8 +210,11 @@ bool step_is(const Record *r, int step, StepGoal goal);
 int step_next_at_line(const Record *r, int step, int line, int direction);
 // The next or previous step that writes the element.
 int step_next_write(const Record *r, int step, int array, int64_t word, int direction);
-// "77", "race", "race:2", "finding", "finding:1", "line:29", "end". The first finding is 1. -1: there is none.
+// "77", "end", "line:29"; "finding" or a kind of them ("race", "race-warp", "bounds"), the second of them ("race:2"), or the first that
+// has to do with line 12 ("race@12"). -1: there is none.
 int step_find(const Record *r, const char *at);
+// The same; without a race in line 12, "race@12" is the first step of that line. `said`: "", or what was not found, and what to do.
+int step_find_near(const Record *r, const char *at, char *said, size_t bytes);
 
 // ---- expressions ---------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include "grader/sandbox.h"
 #include "inspect/instrument/instrument.h"
 #include "tool/compile/files.h"
+#include "tool/print/shell.h"
 #include "model/gpu.h"
 #include <errno.h>
 #include <limits.h>
@@ -206,6 +207,26 @@ static int choose_subject(InspectOptions *o, const char *sandbox, const char *te
   return *exercise ? begin_sandbox("inspect", sandbox) : -1;
 }
 
+// ./ferry step takes one file with a main, or an answer.
+static void describe_step(InspectJob *job, bool answer) {
+  static char flags[4096], arguments[4096];
+  const InspectOptions *o = &job->options;
+  InspectStep *s = &job->inspection.step;
+  char word[4096];
+  if (!o->file || o->bare || o->with_count > 0 || o->nvcc)
+    return;
+  for (int n = 0; n < o->flag_count; n++) {
+    if (strncmp(o->flags[n], "-I", 2) != 0 && strncmp(o->flags[n], "-D", 2) != 0)
+      return;
+    snprintf(flags + strlen(flags), sizeof flags - strlen(flags), " %s", shell_word(o->flags[n], word, sizeof word));
+  }
+  for (char **a = o->arguments + 1; o->arguments[0] && *a; a++)
+    snprintf(arguments + strlen(arguments), sizeof arguments - strlen(arguments), "%s %s", *arguments ? "" : " --",
+             shell_word(*a, word, sizeof word));
+  *s = (InspectStep){
+      .file = o->file, .flags = flags, .arguments = arguments, .one_kernel = o->kernel, .in_tests = answer};
+}
+
 static bool can_be_modeled(const char *id) {
   const struct model_gpu *gpu = model_gpu_named(id);
   return gpu && model_gpu_can_be_simulated(gpu);
@@ -258,6 +279,7 @@ int cmd_inspect(int argc, char **argv) {
   job.subject = &inspect_own_program;
   job.inspection = (Inspection){.source = job.build.source, .title = name ? name + 1 : shown, .text = text};
   job.inspection.gpu = o->gpu ? o->gpu : getenv("FERRY_SIM_GPU");
+  describe_step(&job, answer.exercise != NULL);
   status = inspect(&job, &answer);
   free(text);
   return status;

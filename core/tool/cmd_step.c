@@ -5,6 +5,7 @@
 #include "inspect/instrument/step_run.h"
 #include "step/step.h"
 #include "tool/compile/files.h"
+#include "tool/print/term.h"
 #include "tool/step_html.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -158,21 +159,22 @@ static bool copy_record(const char *from, const char *to) {
 }
 
 static int show(const Recording *r, const StepOptions *o) {
-  char why[300] = "";
+  char why[300] = "", said[600] = "";
   Record *record = step_record_load(r->record, why, sizeof why);
   if (!record) {
     fprintf(stderr, "ferry step: %s\n", why);
     return EXIT_GRADER;
   }
   const char *at = o->at ? o->at : record->finding_count > 0 ? "finding" : "0";
-  const int step = step_find(record, at);
+  const int step = step_find_near(record, at, said, sizeof said);
   int status = EXIT_PASS;
   if (step < 0)
-    status = usage_error(
-        "step", "the record has no step \"%s\": --at takes a step's number, line:N, finding, race, or race:N", at);
-  else if (!o->at && step_has_terminal(why, sizeof why))
+    status = usage_error("step", "%s", said);
+  else if (*said)
+    term_paragraph(stderr, "ferry step: ", 12, said);
+  if (step >= 0 && !o->json && !o->html && step_has_terminal(why, sizeof why))
     status = step_terminal(record, step);
-  else
+  else if (step >= 0)
     step_print(record, step, columns(), stdout);
   step_record_free(record);
   return status;

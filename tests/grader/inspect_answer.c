@@ -190,6 +190,7 @@ static bool run_and_add(InspectJob *job, const Test *test, bool descending) {
     fprintf(stderr, "ferry inspect: a temporary folder could not be created: %s\n", strerror(errno));
     return false;
   }
+  job->inspection.step.test = test->scored ? NULL : test->name;
   SandboxResult r = run_test(job, &run);
   FILE *record = inspect_open_record(run.folder, "record");
   const bool added = record && take_record(&job->inspection, ((InspectAnswer *)job->data)->answer, record, descending);

@@ -88,11 +88,19 @@ static bool record_test(const InspectJob *job, const Exercise *e, const Answer *
   return good;
 }
 
+// The test asked for: of this name, or else the first whose name contains it.
+static bool is_asked_for(const Exercise *e, const Test *test, const char *name) {
+  for (const Test *t = e->tests; t < e->tests + MAX_TESTS && t->name; t++)
+    if (strcmp(t->name, name) == 0)
+      return t == test;
+  return strstr(test->name, name) != NULL;
+}
+
 static bool record_tests(const InspectJob *job, const Exercise *e, const Answer *a, const StepWanted *wanted,
                          FILE *said) {
   bool have = false, found = false, matches = false;
   for (const Test *t = e->tests; t < e->tests + MAX_TESTS && t->name && !found; t++) {
-    if (wanted->test ? !strstr(t->name, wanted->test) : t->huge || t->scored)
+    if (wanted->test ? !is_asked_for(e, t, wanted->test) : t->huge || t->scored)
       continue;
     matches = true;
     have |= record_test(job, e, a, t, wanted, have, &found, said);

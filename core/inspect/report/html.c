@@ -29,7 +29,7 @@ static const char *const head =
     "</style>\n";
 
 static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) {
-  char spot[300];
+  char spot[300], command[2048];
   text_add(t, "<div class=\"box%s\"><b>", f->kind->note ? " note" : "");
   text_xml(t, f->kind->title);
   text_add(t, "</b> ");
@@ -45,6 +45,11 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
   text_xml(t, f->detail);
   text_add(t, ". ");
   text_xml(t, f->kind->remedy);
+  if (inspect_step_command(i, f, command, sizeof command)) {
+    text_add(t, "<br>See it: <code>");
+    text_xml(t, command);
+    text_add(t, "</code>");
+  }
   text_add(t, "</div>\n");
 }
 

@@ -74,7 +74,20 @@ typedef struct InspectFinding {
   Spot first, second, third;
   uint64_t times[2]; // in runs with threads in ascending order, and in descending order
   char *detail;
+  // The launch and the block in which it occurred first: the launch's number among all, and among those of kernels of this name.
+  bool in_block;
+  unsigned launch, launch_of_name, block[3];
+  const char *test; // of an exercise, in which it occurred; NULL: none
 } InspectFinding;
+
+// How ./ferry step records the same program. No `file`: it cannot.
+typedef struct InspectStep {
+  const char *file, *flags,
+      *arguments;   // as the user gave them, as a shell reads them; flags and arguments: "" or " ..."
+  const char *test; // of an exercise: the one that is being added; NULL: ./ferry step does not run it
+  bool one_kernel;  // only this one was instrumented
+  bool in_tests;    // it is an answer, which an exercise's tests run
+} InspectStep;
 
 typedef struct Inspection {
   const char *source, *title; // the file's path, and its name as shown
@@ -85,6 +98,7 @@ typedef struct Inspection {
   int finding_count;
   int runs;
   const char *gpu; // the modeled one; NULL: none
+  InspectStep step;
 } Inspection;
 
 // Adds the record of one run of the program. A run in descending order adds only findings: its counts are the same.
@@ -138,6 +152,11 @@ int inspect_longest(const InspectTime *t); // the index of its longest term
 void inspect_source_line(const Inspection *i, Spot spot, char *text, size_t bytes);
 // "transpose.cu:20"
 const char *inspect_spot(const Inspection *i, Spot spot, char *text, size_t bytes);
+// Of a finding within one block: the options of ./ferry step for its access, from the program's beginning on (report/step_link.c).
+// False: there is no way there.
+bool inspect_step_options(const Inspection *i, const InspectFinding *f, char *text, size_t bytes);
+// The whole command.
+bool inspect_step_command(const Inspection *i, const InspectFinding *f, char *text, size_t bytes);
 // Share of active lanes in the line, 0 to 1.
 double inspect_active(const InspectLine *line);
 bool inspect_worth_showing(const InspectLine *line);

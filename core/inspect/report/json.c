@@ -26,6 +26,7 @@ static void text_name(Text *t, const InspectKernel *k) {
 }
 
 static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) {
+  char command[2048];
   text_add(t, "{\"type\": \"%s\", \"kind\": \"%s\", \"title\": ", f->kind->note ? "note" : "finding", f->kind->id);
   text_json(t, f->kind->title);
   if (f->kernel >= 0) {
@@ -39,6 +40,10 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
   text_json(t, f->detail);
   text_add(t, ", \"remedy\": ");
   text_json(t, f->kind->remedy);
+  if (inspect_step_command(i, f, command, sizeof command)) {
+    text_add(t, ", \"step\": ");
+    text_json(t, command);
+  }
   text_add(t, "}\n");
 }
 

@@ -71,8 +71,18 @@ void inspect_wrapped(int indent, const char *format, ...) {
   printf("\n");
 }
 
+// To be copied: a line that is too long goes on behind a backslash.
+static void print_command(const char *command) {
+  static const char label[] = "         See it: ";
+  const char *option = strstr(command, " --");
+  if (option && sizeof label - 1 + strlen(command) > COLUMNS)
+    printf("%s%.*s \\\n%*s%s\n", label, (int)(option - command), command, (int)sizeof label + 1, "", option + 1);
+  else
+    printf("%s%s\n", label, command);
+}
+
 static void print_finding(const Inspection *i, const InspectFinding *f) {
-  char first[300], second[300], third[300], source[72], count[32] = "";
+  char first[300], second[300], third[300], source[72], count[32] = "", command[2048];
   bool two = f->second.file != NULL;
   printf("  %s%-5s%s  %s%s%s", style(f->kind->note ? YELLOW : RED), f->kind->note ? "note" : "ERROR", style(PLAIN),
          style(BOLD), f->kind->title, style(PLAIN));
@@ -96,6 +106,8 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
   if (f->third.file)
     inspect_wrapped(9, "Allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
   inspect_wrapped(9, "%s", f->kind->remedy);
+  if (inspect_step_command(i, f, command, sizeof command))
+    print_command(command);
 }
 
 void inspect_print_findings(const Inspection *i) {

@@ -241,6 +241,17 @@ static bool same_spot(Spot a, Spot b) {
   return a.file == b.file && a.line == b.line;
 }
 
+// Where ./ferry step can show it.
+static void take_place(InspectFinding *f, const InspectFinding *found) {
+  if (f->in_block && (f->test || !found->test))
+    return;
+  f->in_block = found->in_block;
+  f->launch = found->launch;
+  f->launch_of_name = found->launch_of_name;
+  memcpy(f->block, found->block, sizeof f->block);
+  f->test = found->test;
+}
+
 static void add_finding(Inspection *i, InspectFinding found) {
   for (int n = 0; n < i->finding_count; n++) {
     InspectFinding *f = &i->findings[n];
@@ -251,6 +262,7 @@ static void add_finding(Inspection *i, InspectFinding found) {
     if (f->kind == found.kind && of_kernel && (same || crossed)) {
       f->times[0] += found.times[0];
       f->times[1] += found.times[1];
+      take_place(f, &found);
       return;
     }
   }
@@ -289,6 +301,10 @@ static void take_finding(Inspection *i, const int *kernels, char **f, bool desce
     if (atoi(f[8]))
       found.second = (Spot){found.first.file, atoi(f[8])};
   }
+  found.in_block = sscanf(f[13], "%u,%u,%u", &found.block[0], &found.block[1], &found.block[2]) == 3; // NOLINT
+  found.launch = (unsigned)number(f[11]);
+  found.launch_of_name = (unsigned)number(f[12]);
+  found.test = i->step.test;
   if (same_spot(found.first, found.second))
     found.second = (Spot){0};
   // Only this file's calls are shown as the origin of a copy. Races and leaks among libraries or a test's driver are

@@ -77,7 +77,7 @@ static void *launch_begin(const struct cudasim_launch_request *request, unsigned
     k->shapes_differ |= memcmp(k->grid, &request->grid, sizeof k->grid) != 0 ||
                         memcmp(k->block, &request->block, sizeof k->block) != 0 ||
                         k->dynamic_bytes != request->shared_bytes;
-    k->launches++;
+    kernel_count_launch(launch, request);
     k->blocks += count;
     k->instrumented += launch->end - launch->first;
     history_begin_launch(launch);

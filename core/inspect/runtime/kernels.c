@@ -90,6 +90,17 @@ struct kernel *kernel_of(const struct cudasim_launch_request *request) {
   return k;
 }
 
+// ./ferry step numbers launches in the same way.
+void kernel_count_launch(struct launch *launch, const struct cudasim_launch_request *request) {
+  static uint32_t launches;
+  launch->number = launches++;
+  for (size_t i = 0; i < kernel_count; i++)
+    launch->number_of_name +=
+        strcmp(kernels[i]->launch, launch->kernel->launch) == 0 ? (uint32_t)kernels[i]->launches : 0;
+  launch->kernel->launches++;
+  memcpy(launch->grid, &request->grid, sizeof launch->grid);
+}
+
 void kernels_want(const char *name) {
   only = name;
 }

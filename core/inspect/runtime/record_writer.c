@@ -115,6 +115,8 @@ static void write_finding(FILE *out, const struct finding *f) {
   write_text(out, "\t", f->file ? f->file : "-");
   fprintf(out, "\t%d\t%d\t%lu", f->line, f->other_line, (unsigned long)f->count);
   write_text(out, "\t", f->detail);
+  if (f->in_block)
+    fprintf(out, "\t%u\t%u\t%u,%u,%u", f->launch, f->launch_of_name, f->block[0], f->block[1], f->block[2]);
   fputc('\n', out);
 }
 

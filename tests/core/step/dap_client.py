@@ -150,7 +150,7 @@ same("lanes", a.values(a.child("Variables", "x")), {f"lane {i}": f"{i}" for i in
 same("some of them", list(a.values(a.child("Variables", "x"), start=2, count=2)), ["lane 2", "lane 3"])
 same("a finding", a.move("stepIn"), ("exception", 0, "twice", 11))
 info = a.ask("exceptionInfo", threadId=1)
-same("about it", (info["exceptionId"], info["description"]), ("no value", "x is read before it has a value"))
+same("about it", (info["exceptionId"], info["description"]), ("uninitialized-variable", "x is read before it has a value"))
 same("out", a.move("stepOut"), ("step", 0, "demo", 5))
 access = "part[lane]  shared, 1 wavefront (ideal 1), banks 0-7; value 2 * lane  (lanes 0-7)"
 same("accesses", a.values(a.scope("Accesses of this step")), {"writes": access})

@@ -175,7 +175,7 @@ static void test_page(void **unused) {
   shows(r, 5, 80, "       part[0]:      0*      2*      4*      6*      8*     10*     12*     14*\n");
   shows(r, 15, 80, "!reads  out[0 8]  global, 2 sectors (ideal 1), 16 bytes each\n");
   shows(r, 15, 80, " atomic out[16]  global, 1 sector (ideal 1); afterwards 1 + lane\n");
-  shows(r, 15, 80, "!! finding 2, race in a block: thread 33 writes part[1]");
+  shows(r, 15, 80, "!! finding 2, race-block: thread 33 writes part[1]");
   shows(r, 15, 80, "   this step:  step 15, thread 33, line 8:  part[t] += 1;\n");
   shows(r, 15, 80, "   other side: step 13, thread 1, line 8:  part[t] += 1;\n");
   shows(r, 13, 80, "   it was at:  step 15, thread 33, line 8:");

@@ -199,7 +199,37 @@ static void test_find(void **unused) {
   assert_int_equal(step_find(r, "line:2"), -1);
   assert_int_equal(step_find(r, "line:"), -1);
   assert_int_equal(step_find(r, "end"), 16);
+  assert_int_equal(step_find(r, "race-block"), 15);
+  assert_int_equal(step_find(r, "race-warp"), -1);
+  assert_int_equal(step_find(r, "race@8"), 15);
+  assert_int_equal(step_find(r, "race@6"), -1);
+  assert_int_equal(step_find(r, "race@"), -1);
+  assert_int_equal(step_find(r, "finding@8"), 15);
   assert_int_equal(step_find(r, ""), -1);
+  step_record_free(r);
+}
+
+static void near_is(const Record *r, const char *at, int step, const char *expected) {
+  char said[600];
+  assert_int_equal(step_find_near(r, at, said, sizeof said), step);
+  if (*expected ? !strstr(said, expected) : *said)
+    fail_msg("%s: %s", at, said);
+}
+
+static void test_find_near(void **unused) {
+  (void)unused;
+  Record *r = reads(sample);
+  near_is(r, "race@8", 15, "");
+  near_is(r, "race@6", 7, "no finding of the kind race in line 6 was recorded in block 1,0,0 of launch 2 of demo.");
+  near_is(r, "race@6", 7, "This is the first step of line 6 (--at line:6).");
+  near_is(r, "bounds@2", -1, "no finding of the kind bounds in line 2");
+  near_is(r, "bounds", -1, "no finding of the kind bounds was recorded");
+  near_is(r, "finding:3", -1, "no finding number 3 was recorded");
+  near_is(r, "line:99", -1, "no thread of block 1,0,0 of launch 2 of demo executed line 99");
+  near_is(r, "77", -1, "there is no step 77: the record has the steps 0 to 16");
+  near_is(r, "racer", -1, "--at takes a step's number");
+  near_is(r, "line:", -1, "--at takes a step's number");
+  near_is(r, "race@x", -1, "--at takes a step's number");
   step_record_free(r);
 }
 
@@ -344,7 +374,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tables),    cmocka_unit_test(test_refused), cmocka_unit_test(test_hostile_text),
       cmocka_unit_test(test_variables), cmocka_unit_test(test_words),   cmocka_unit_test(test_signs),
-      cmocka_unit_test(test_next),      cmocka_unit_test(test_find),    cmocka_unit_test(test_queries),
+      cmocka_unit_test(test_next),      cmocka_unit_test(test_find),    cmocka_unit_test(test_find_near),
+      cmocka_unit_test(test_queries),
 
       cmocka_unit_test(test_replay),
   };
