@@ -126,7 +126,7 @@ static bool includes_own_header(const char *text) {
 }
 
 // An answer has no main of its own: 27_1_tiled_matmul.cu, or a file in a folder of that name.
-static const Exercise *exercise_of(const char *file) {
+const Exercise *inspect_exercise_of(const char *file) {
   char path[4096];
   snprintf(path, sizeof path, "%s", file);
   for (int turn = 0; turn < 2; turn++) {
@@ -168,7 +168,7 @@ static void print_skipped_tests(const Exercise *e) {
 
 int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
                           const Exercise **exercise) {
-  const Exercise *e = exercise_of(file);
+  const Exercise *e = inspect_exercise_of(file);
   const bool unconfined = sandbox && strcmp(sandbox, "none") == 0;
   *exercise = NULL;
   if (has_main(text) && e && !unconfined)
@@ -186,7 +186,7 @@ int inspect_choose_answer(const char *command, const char *file, const char *tex
 // An answer runs in the sandbox, a program with the user's own rights. A file that could be either is refused: an answer with a main
 // would otherwise escape the sandbox. Sets `exercise` where the file is an answer; the result is an exit status, or -1 to go on.
 static int choose_subject(InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
-  const Exercise *e = o->file ? exercise_of(o->file) : NULL;
+  const Exercise *e = o->file ? inspect_exercise_of(o->file) : NULL;
   o->bare = !e && is_bare_kernel(o, text);
   if (e && tells_launch(o))
     return usage_error("inspect", "%s is an answer to %s, whose tests launch it: no --grid, --block, --shared or --arg",

@@ -24,13 +24,13 @@ static bool read_seed(const char *text, uint64_t *seed) {
   return length > 0 && length <= 16 && strspn(text, "0123456789abcdefABCDEF") == length;
 }
 
-static bool read_replay(const char *text, RunOptions *o) {
+bool run_read_replay(const char *text, int *test, uint64_t *seed) {
   char *end;
   long number = strtol(text, &end, 10);
   if (number < 1 || number > MAX_TESTS || *end != '.')
     return false;
-  o->replay = (int)number;
-  return read_seed(end + 1, &o->seed);
+  *test = (int)number;
+  return read_seed(end + 1, seed);
 }
 
 // An option's value, NULL when argv ends before it.
@@ -86,7 +86,7 @@ int run_parse(int argc, char **argv, RunOptions *o) {
       o->all = true;
     else if (strcmp(option, "--first") == 0)
       o->first = true;
-    else if (strcmp(option, "--replay") == 0 && !read_replay(value, o))
+    else if (strcmp(option, "--replay") == 0 && !run_read_replay(value, &o->replay, &o->seed))
       return usage_error(argv[0], "--replay takes what a failed test printed, such as 2.1f3a");
     else if (option[0] == '-' && strcmp(option, "--replay") != 0)
       return no_option(argv[0], option);

@@ -5,6 +5,7 @@
 #include "inspect/instrument/step_run.h"
 #include "step/step.h"
 #include "tool/compile/files.h"
+#include "tool/run.h"
 #include "tool/print/term.h"
 #include "tool/step_html.h"
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 typedef struct StepOptions {
   StepWanted wanted;
-  const char *file, *at, *json, *html, *sandbox;
+  const char *file, *at, *json, *html, *sandbox, *replay;
   bool dap;
   InspectOptions build;
 } StepOptions;
@@ -40,7 +41,7 @@ static bool is_number(const char *text) {
   return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static int check_values(const StepOptions *o) {
+static int check_values(StepOptions *o) {
   unsigned x, y, z;
   char rest;
   const StepWanted *w = &o->wanted;
@@ -51,6 +52,9 @@ static int check_values(const StepOptions *o) {
     return usage_error("step", "--launch takes a number, 0 for the first launch, not %s", w->launch);
   if (w->limit && (!is_number(w->limit) || strtol(w->limit, NULL, 10) < 1))
     return usage_error("step", "--limit takes a number of steps, at least 1, not %s", w->limit);
+  if (o->replay && !run_read_replay(o->replay, &o->wanted.replay, &o->wanted.seed))
+    return usage_error("step", "--replay takes what a failed test of ./ferry run printed, such as 2.1f3a");
+  o->wanted.devices = wanted_devices();
   return EXIT_PASS;
 }
 
@@ -62,6 +66,7 @@ static int parse(int argc, char **argv, StepOptions *o) {
                          : strcmp(option, "--block") == 0   ? &o->wanted.block
                          : strcmp(option, "--limit") == 0   ? &o->wanted.limit
                          : strcmp(option, "--test") == 0    ? &o->wanted.test
+                         : strcmp(option, "--replay") == 0  ? &o->replay
                          : strcmp(option, "--at") == 0      ? &o->at
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html

@@ -73,6 +73,9 @@ int begin_sandbox(const char *command, const char *level);
 int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
                           const Exercise **exercise);
 
+// The kernel exercise that the file is an answer to, by its name or its folder's; NULL: none.
+const Exercise *inspect_exercise_of(const char *file);
+
 // The exercise that a person named, or NULL after an error message that lists what is near.
 const Exercise *exercise_named(const char *command, const char *name);
 

@@ -99,6 +99,7 @@ const Command commands[] = {
      "--limit N       record at most N steps (100000)\n"
      "--test NAME     of an exercise: run the test whose name contains NAME; default: the first in which something is "
      "found, else the first\n"
+     "--replay N.SEED  of an exercise: the test and the inputs that ./ferry run printed\n"
      "--at STEP       begin at this step; if the output is no terminal, only print it: a number, line:29, end, "
      "finding, a "
      "kind of finding (race, bounds, divergent, uninitialized, ...), the second of that kind (race:2), or the one in a "

@@ -16,6 +16,8 @@ typedef struct RunOptions {
   bool first;          // no test after the first that fails
 } RunOptions;
 
+// "2.1f3a": a test's number and the seed of its inputs.
+bool run_read_replay(const char *text, int *test, uint64_t *seed);
 int run_parse(int argc, char **argv, RunOptions *o); // an exit status
 // Judges, prints, and remembers a pass of `own_file`, the learner's. An exit status.
 int judge_once(const RunOptions *o, const char *own_file);

@@ -3,6 +3,7 @@
 #include "tool/commands.h"
 #include "tool/print/lesson.h"
 #include "tool/print/plain.h"
+#include "tool/print/shell.h"
 #include "tool/print/term.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,24 @@ static void print_row(const TestVerdict *t) {
   printf("  %s%-13s%s %s%s\n", color, pass ? "ok" : status_name(t->status), style(PLAIN), t->test->name, why);
 }
 
+// To what was found in the test, with the same inputs.
+static void print_step(const Verdict *v, const TestVerdict *t, const char *file, int number) {
+  char own[4096], word[4200], command[4800];
+  if (!file)
+    work_shown(v->exercise, own, sizeof own);
+  const char *answer = file ? file : own;
+  if (!*t->step || v->real_gpu || inspect_exercise_of(answer) != v->exercise)
+    return;
+  snprintf(command, sizeof command, "./ferry step %s --replay %d.%llx%s", shell_word(answer, word, sizeof word), number,
+           (unsigned long long)t->seed, t->step);
+  char *plain = plain_line(command, strlen(command)); // a learner may have chosen the file's name
+  if (plain)
+    term_command(stdout, "  Walk through it: ", plain);
+  free(plain);
+}
+
 // Maps of elements and quoted source are as wide as they are: only prose is wrapped.
-static void print_report(const Verdict *v, const TestVerdict *t, bool below_headline) {
+static void print_report(const Verdict *v, const TestVerdict *t, const char *file, bool below_headline) {
   const int number = (int)(t->test - v->exercise->tests) + 1;
   const char *report = t->report;
   printf("\n%stest \"%s\"%s: %s\n", style(BOLD), t->test->name, style(PLAIN), status_name(t->status));
@@ -33,6 +50,7 @@ static void print_report(const Verdict *v, const TestVerdict *t, bool below_head
     term_wrap(stdout, report, 2);
   printf("  again: ./ferry run %s --replay %d.%llx\n", exercise_number(v->exercise), number,
          (unsigned long long)t->seed);
+  print_step(v, t, file, number);
 }
 
 static void print_compiler(const char *title, const char *text) {
@@ -123,7 +141,7 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
     print_row(&v->tests[i]);
   for (int i = 0; i < v->test_count; i++)
     if (is_bad(&v->tests[i]) && (all || i == shown))
-      print_report(v, &v->tests[i], i == shown);
+      print_report(v, &v->tests[i], file, i == shown);
   if (!all && shown >= 0)
     print_others(v, shown);
   print_not_run(v);

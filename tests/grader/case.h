@@ -45,6 +45,7 @@ struct Case {
   bool failed, error_expected;
   char finding[FINDING_BYTES]; // what did not hold, for the learner
   char map[FINDING_BYTES];     // where a 2-D result is wrong
+  char step[300];              // options of ./ferry step for the first of what was found within one block; "": none
   const Mistake *mistake;
   bool likely; // the mistake was suspected of values, which other mistakes may give as well
   const Mistake
@@ -68,6 +69,8 @@ void case_judge(Case *c); // looks at the reply; sets failed, finding and mistak
 bool case_counted(const Case *c); // there are counts in the reply
 
 void case_add_finding(Case *c); // after what did not hold, what the inspector found, if that has not been said
+
+void case_step_to_fault(Case *c); // c->step, from what the simulator says of the kernel that failed first
 
 // False; true where `mistake` costs a star and not the pass.
 bool case_fail(Case *c, const Mistake *mistake, const char *format, ...) __attribute__((format(printf, 3, 4)));

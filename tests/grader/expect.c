@@ -428,6 +428,8 @@ void case_judge(Case *c) {
     case_add_finding(c);
   if (*got_error(c) && strcmp(exercise_extension(c->exercise), "cu") == 0)
     suspect_faults(c); // behind what the check suspects itself
+  if (c->failed)
+    case_step_to_fault(c);
   if (c->failed && !c->mistake)
     name_suspect(c);
   if (!*got_error(c) && (!c->failed || !c->mistake))

@@ -119,11 +119,17 @@ static void say(const Case *c, const InspectFinding *f, char *text, size_t bytes
            lines[1], f->kind->remedy);
 }
 
+static void note_step(Case *c, const InspectFinding *f) {
+  if (!c->symptoms && !*c->step)
+    inspect_step_options(c->inspection, f, c->step, sizeof c->step);
+}
+
 void case_add_finding(Case *c) {
   char text[2048];
   const InspectFinding *f = c->inspection ? inspection_finding(c->inspection, NULL) : NULL;
   if (!f)
     return;
+  note_step(c, f);
   say(c, f, text, sizeof text);
   if (!c->fallback)
     c->fallback = mistake_of(f);
@@ -148,6 +154,7 @@ bool expect_no_finding(Case *c) {
   const InspectFinding *f = inspection_finding(c->inspection, NULL);
   if (!f)
     return was_seen(c);
+  note_step(c, f);
   say(c, f, text, sizeof text);
   int others = inspection_errors(c->inspection) - 1;
   if (!c->fallback)

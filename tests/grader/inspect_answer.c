@@ -116,16 +116,12 @@ static void set_all(Settings *s, const InspectJob *job, AnswerRun *r) {
   add(s, "FERRY_INSPECT_MIX", a->mix[0] ? a->mix : NULL);
 }
 
-uint8_t *inspect_request(const Exercise *e, const char *test, size_t *bytes) {
+uint8_t *inspect_request(const Exercise *e, const Test *test, uint64_t seed, int devices, size_t *bytes) {
   static Case c; // large
-  uint8_t *request = NULL;
-  for (int i = 0; i < MAX_TESTS && e->tests[i].name; i++)
-    if (strcmp(e->tests[i].name, test) == 0) {
-      case_begin(&c, e, &e->tests[i], hash_text(1, test), 1);
-      case_ask(&c);
-      request = message_pack(&c.request, bytes);
-      case_free(&c);
-    }
+  case_begin(&c, e, test, seed, devices);
+  case_ask(&c);
+  uint8_t *request = message_pack(&c.request, bytes);
+  case_free(&c);
   return request;
 }
 
@@ -134,7 +130,7 @@ static SandboxResult run_test(const InspectJob *job, AnswerRun *r) {
   const InspectAnswer *subject = job->data;
   char bundle[512];
   size_t bytes = 0;
-  uint8_t *request = inspect_request(subject->exercise, r->test->name, &bytes);
+  uint8_t *request = inspect_request(subject->exercise, r->test, hash_text(1, r->test->name), 1, &bytes);
   const char *argv[] = {job->build.program, NULL};
   set_all(&settings, job, r);
   tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");

@@ -250,6 +250,14 @@ static void run_begin(Run *run, const TestVerdict *v, Answer *a, const Exercise 
   free(request);
 }
 
+// An answer's process has named the kernel.
+static void take_step(TestVerdict *v, const Case *c) {
+  bool plain = v->status != STATUS_PASS && !v->test->huge && !v->test->scored;
+  for (const char *at = c->step; *at; at++)
+    plain = plain && ' ' <= *at && *at <= '~';
+  snprintf(v->step, sizeof v->step, "%s", plain ? c->step : "");
+}
+
 static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   judge_reply(&run->c, &run->r, &run->status, a->for_inspector && !run->c.inspection);
   v->counted = case_counted(&run->c);
@@ -262,6 +270,7 @@ static bool run_end(Run *run, TestVerdict *v, const Answer *a) {
   v->starved = sandbox_starved(&run->r);
   v->mistake = mistake_of(&run->c, &run->r, v->status);
   v->likely = v->mistake == run->c.mistake && run->c.likely;
+  take_step(v, &run->c);
   if (v->status != STATUS_PASS) {
     run->r.output = answer_name_lines(a, run->r.output);
     report_write(v, a, &run->c, &run->r, run->schedule);
@@ -360,6 +369,12 @@ static void run_schedules(TestVerdict *v, Answer *a, const Exercise *e, int devi
   forget_replies();
 }
 
+// Simulated ones cost nothing: what shows on several is never left out for want of them.
+int judge_devices(const Test *test, int devices) {
+  devices = devices < test->devices ? test->devices : devices;
+  return test->at_most && test->at_most < devices ? test->at_most : devices;
+}
+
 void judge_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions *o) {
   int devices = o->devices;
   if (o->progress) {
@@ -372,10 +387,8 @@ void judge_test(TestVerdict *v, Answer *a, const Exercise *e, const JudgeOptions
     return;
   }
   bool kernel = strcmp(exercise_extension(e), "cu") == 0 && !a->real_gpu;
-  if (!a->real_gpu && devices < v->test->devices)
-    devices = v->test->devices; // simulated ones cost nothing: what shows on several is never left out for want of them
-  if (!a->real_gpu && v->test->at_most && v->test->at_most < devices)
-    devices = v->test->at_most;
+  if (!a->real_gpu)
+    devices = judge_devices(v->test, devices);
   if (test_is_inspected(v->test) && kernel)
     run_inspected(v, a, e, devices);
   else

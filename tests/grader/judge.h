@@ -12,6 +12,7 @@ typedef struct TestVerdict {
   uint64_t seed;          // repeats it: --replay
   char headline[600];     // the first line of the report
   char *report;           // for the learner, several lines (malloc); NULL for a pass
+  char step[300];         // options of ./ferry step that lead to what was found; "": none
   const Mistake *mistake; // recognized, or NULL
   bool likely;            // by values only: other mistakes may give them as well
   LostStar lost[EXTRA_STARS];
@@ -50,6 +51,8 @@ typedef struct JudgeOptions {
   void (*progress)(const char *doing); // told what is about to be done; NULL: nobody is
   int jobs; // processes that run tests of one answer at the same time, where the sandbox lets them; 0 is 1
 } JudgeOptions;
+
+int judge_devices(const Test *test, int devices); // how many simulated ones the test has, of so many that are wanted
 
 void judge_answer(Verdict *v, const Exercise *exercise, const char *source, const JudgeOptions *options);
 // An answer that answer_build has built, or has not; with other options, as often as one likes. What the compiler said goes to the

@@ -3,6 +3,7 @@
 #include "step_answer.h"
 #include "answer.h"
 #include "inspect_answer.h"
+#include "judge.h"
 #include "sim/compile/kernel_flags.h"
 #include "tool/compile/config.h"
 #include "tools_root.h"
@@ -21,7 +22,9 @@ static SandboxResult run_test(const Exercise *e, const Answer *a, const Test *te
   const char *environment[STEP_SETTINGS + 6] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", memory};
   char table[300], record[300], bundle[512], temporary[300];
   size_t bytes = 0, count = 3;
-  uint8_t *request = inspect_request(e, test->name, &bytes);
+  const int devices = wanted->replay ? judge_devices(test, wanted->devices) : 1;
+  const uint64_t seed = wanted->replay ? wanted->seed : hash_text(1, test->name);
+  uint8_t *request = inspect_request(e, test, seed, devices, &bytes);
   const char *argv[] = {a->program, NULL};
   snprintf(table, sizeof table, "%s/table", a->folder);
   snprintf(record, sizeof record, "%s/steps", folder);
@@ -100,14 +103,18 @@ static bool record_tests(const InspectJob *job, const Exercise *e, const Answer 
                          FILE *said) {
   bool have = false, found = false, matches = false;
   for (const Test *t = e->tests; t < e->tests + MAX_TESTS && t->name && !found; t++) {
-    if (wanted->test ? !is_asked_for(e, t, wanted->test) : t->huge || t->scored)
+    if (wanted->replay ? t - e->tests != wanted->replay - 1
+        : wanted->test ? !is_asked_for(e, t, wanted->test)
+                       : t->huge || t->scored)
       continue;
     matches = true;
     have |= record_test(job, e, a, t, wanted, have, &found, said);
-    if (wanted->test)
+    if (wanted->test || wanted->replay)
       break;
   }
-  if (wanted->test && !matches)
+  if (wanted->replay && !matches)
+    fprintf(said, "ferry step: %s has no test %d\n", e->id, wanted->replay);
+  else if (wanted->test && !matches)
     fprintf(said, "ferry step: %s has no test \"%s\"\n", e->id, wanted->test);
   else if (!have)
     fprintf(said, "ferry step: no test of %s launched %s.\n", e->id, wanted->kernel ? wanted->kernel : "a kernel");

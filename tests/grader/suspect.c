@@ -2,6 +2,8 @@
 // Known mistakes: which one a failed test is named after.
 #include "case.h"
 #include "registry.h"
+#include "tool/print/shell.h"
+#include <stdio.h>
 #include <string.h>
 
 // A launch that was refused, or an error before it, is no evidence that nobody meant to launch.
@@ -73,4 +75,22 @@ void suspect_faults(Case *c) {
   suspect_error(c, ": it writes ", &PAST_THE_END);
   suspect_error(c, "outside of the shared array", &SHARED_OUTSIDE);
   suspect_error(c, "is not a multiple of ", &MISALIGNED_VECTOR); // of an access's size
+}
+
+// Of "kernel saxpy, block (4,0,0), thread (1,0,0): it writes ..." (core/sim/base/cudasim.h). The launch is not known:
+// the first of the kernel.
+void case_step_to_fault(Case *c) {
+  const char *error = got_error(c), *kernel = strstr(error, "kernel ");
+  const char *end = kernel ? strstr(kernel, ", block (") : NULL;
+  unsigned block[3];
+  char name[120], word[160];
+  if (c->symptoms || *c->step || c->schedule != SCHEDULE_IN_ORDER || !end || end - kernel - 7 >= (long)sizeof name ||
+      sscanf(end, ", block (%u,%u,%u), thread", &block[0], &block[1], &block[2]) != 3) // NOLINT
+    return;
+  snprintf(name, sizeof name, "%.*s", (int)(end - kernel - 7), kernel + 7);
+  int used = snprintf(c->step, sizeof c->step, " --kernel %s", shell_word(name, word, sizeof word));
+  if (block[0] || block[1] || block[2])
+    used += snprintf(c->step + used, sizeof c->step - (size_t)used, " --block %u,%u,%u", block[0], block[1], block[2]);
+  snprintf(c->step + used, sizeof c->step - (size_t)used, " --at %s",
+           strstr(end, "divergent") ? "divergent" : "finding");
 }

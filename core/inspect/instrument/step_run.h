@@ -9,6 +9,9 @@
 typedef struct StepWanted {
   const char *kernel, *launch, *block, *limit; // "sum", "2", "0,1,0", "100000"
   const char *test;                            // of an exercise: a part of its name
+  // Of an exercise: the test with this number, from 1, and its inputs; 0: as `test` says
+  int replay, devices;
+  uint64_t seed;
 } StepWanted;
 
 enum { STEP_SETTINGS = 16, STEP_SETTING_BYTES = 4200 };

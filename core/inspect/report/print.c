@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An inspection on the terminal, at most 80 columns wide.
 #include "tool/print/style.h"
+#include "tool/print/term.h"
 #include "inspect/report/inspection.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -71,16 +72,6 @@ void inspect_wrapped(int indent, const char *format, ...) {
   printf("\n");
 }
 
-// To be copied: a line that is too long goes on behind a backslash.
-static void print_command(const char *command) {
-  static const char label[] = "         See it: ";
-  const char *option = strstr(command, " --");
-  if (option && sizeof label - 1 + strlen(command) > COLUMNS)
-    printf("%s%.*s \\\n%*s%s\n", label, (int)(option - command), command, (int)sizeof label + 1, "", option + 1);
-  else
-    printf("%s%s\n", label, command);
-}
-
 static void print_finding(const Inspection *i, const InspectFinding *f) {
   char first[300], second[300], third[300], source[72], count[32] = "", command[2048];
   bool two = f->second.file != NULL;
@@ -107,7 +98,7 @@ static void print_finding(const Inspection *i, const InspectFinding *f) {
     inspect_wrapped(9, "Allocated at %s.", inspect_spot(i, f->third, third, sizeof third));
   inspect_wrapped(9, "%s", f->kind->remedy);
   if (inspect_step_command(i, f, command, sizeof command))
-    print_command(command);
+    term_command(stdout, "         See it: ", command);
 }
 
 void inspect_print_findings(const Inspection *i) {

@@ -98,6 +98,15 @@ void term_paragraph(FILE *to, const char *first, int columns, const char *text) 
   flow(to, text, strlen(text), columns, columns);
 }
 
+void term_command(FILE *to, const char *label, const char *command) {
+  const char *option = strstr(command, " --");
+  const int indent = (int)strspn(label, " ");
+  if (option && term_columns(label, strlen(label)) + term_columns(command, strlen(command)) > term_width())
+    fprintf(to, "%s%.*s \\\n%*s%s\n", label, (int)(option - command), command, indent + 2, "", option + 1);
+  else
+    fprintf(to, "%s%s\n", label, command);
+}
+
 // How many letters have to be added, left out, changed or exchanged with the next one.
 static int distance(const char *a, const char *b) {
   enum { MOST = 40 };

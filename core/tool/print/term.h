@@ -17,6 +17,9 @@ void term_wrap(FILE *to, const char *text, int hang);
 // One paragraph: `first` (its own width in columns, without colors, is `columns`), then `text`, which goes on below its own beginning.
 void term_paragraph(FILE *to, const char *first, int columns, const char *text);
 
+// A command that the user may copy, behind a label. If both are too wide, the options go on below, after a backslash.
+void term_command(FILE *to, const char *label, const char *command);
+
 // How many bytes of `text`, at most `limit`, fit into `room` columns and end at a blank; at least one word.
 size_t term_fitting(const char *text, size_t limit, int room);
 

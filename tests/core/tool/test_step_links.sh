@@ -72,4 +72,30 @@ result $? 'an answer: the command names the test' "$command"
 eval "\"$ferry\" ${command#./ferry }" >"$work/step" 2>"$work/said"
 grep -q '^!! finding [0-9]*, race-block' "$work/step" && [ ! -s "$work/said" ]
 result $? 'and it leads to the access' "$command $(head -n 3 "$work/said")"
+
+# ---- from a verdict ------------------------------------------------------------------------------------------------------------
+
+walks() { # EXERCISE ANSWER TEXT [ARGUMENTS OF run]: the verdict's command leads to a step with that text, and no message
+  local command file=$work/work/$1.cu number=${1:0:4}
+  cp "tests/hidden/$1/wrong_$2.cu" "$file"
+  "$ferry" run "${number/_/.}" --file "$file" "${@:4}" >"$work/out"
+  command=$(sed -e ':join' -e '/\\$/ { N; s/ \\\n */ /; b join' -e '}' -e 's/^  Walk through it: //' -e t -e d "$work/out")
+  eval "\"$ferry\" ${command#./ferry }" >"$work/step" 2>"$work/said"
+  [[ $command == *' --replay '* ]] && grep -q -- "$3" "$work/step" && [ ! -s "$work/said" ]
+  result $? "the verdict on $1, $2, leads to it" "$command: $(head -n 3 "$work/said") $(tail -n 5 "$work/out")"
+}
+walks 24_1_sum_reduction no_barrier '^!! finding [0-9]*, race-block' # found by the inspector
+walks 24_1_sum_reduction return '^!! finding 1, divergent' --test 'one element' # by the simulator
+cp "$work/out" "$work/returns"
+! grep -q -- --block "$work/returns" && awk 'length($0) > 80 { exit 1 }' "$work/returns"
+result $? 'with the options that it needs, in 80 columns' "$(grep -A 1 Walk "$work/returns")"
+"$ferry" run 20.1 --file tests/hidden/20_1_saxpy/wrong_down.cu >"$work/out"
+! grep -q 'Walk through' "$work/out"
+result $? 'of a wrong value alone there is none'
+cp "$answer" "$work/other.cu"
+"$ferry" run 23.1 --file "$work/other.cu" >"$work/out"
+! grep -q 'Walk through' "$work/out" && grep -q 'the inspector found' "$work/out"
+result $? 'nor of a file that is not named like its exercise'
+says 'a test that there is not' 3 'has no test 15' "$ferry" step "$work/work/24_1_sum_reduction.cu" --replay 15.1f
+says 'no such inputs' 2 'what a failed test of ./ferry run printed' "$ferry" step "$work/work/24_1_sum_reduction.cu" --replay 2.x
 finish
