@@ -59,11 +59,16 @@ for shell in bash fish zsh; do
   offers "$shell" --gradescope ./ferry grade --gr
   offers "$shell" kernel.cu ./ferry cuda ker
   offers "$shell" watch ./ferry help wa
+  offers "$shell" step ./ferry st
+  offers "$shell" --limit ./ferry step --li
+  offers "$shell" kernel.cu ./ferry step ker
+  offers "$shell" divergent ./ferry step kernel.cu --at di
 done
 
 # One source of options: what the help names is what a mistyped one is compared with.
 says 'a near option is named: grade' 2 'there is no option --jnuit. Did you mean --junit?' "$ferry" grade --jnuit x
 says 'inspect' 2 'Did you mean --table?' "$ferry" inspect --tabel
+says 'step' 2 'Did you mean --block?' "$ferry" step --blok 3
 says 'scale' 2 'Did you mean --per-node?' "$ferry" scale --pernode 8
 says 'launch' 2 'Did you mean --plain?' "$ferry" launch --plian -n 2 true
 says 'run' 2 'Did you mean --replay?' "$ferry" run --repaly 1
