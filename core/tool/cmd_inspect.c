@@ -31,6 +31,7 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
                          : strcmp(option, "--program") == 0 ? &o->program
                          : strcmp(option, "--json") == 0    ? &o->json
                          : strcmp(option, "--html") == 0    ? &o->html
+                         : strcmp(option, "--sarif") == 0   ? &o->sarif
                          : strcmp(option, "--gpu") == 0     ? &o->gpu
                          : strcmp(option, "--grid") == 0    ? &o->grid
                          : strcmp(option, "--block") == 0   ? &o->block
@@ -44,6 +45,10 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
     if (strcmp(option, "--table") == 0 || strcmp(option, "--quiet") == 0) {
       o->quiet = true;
       o->table |= strcmp(option, "--table") == 0;
+      continue;
+    }
+    if (strcmp(option, "--gcc") == 0) {
+      o->gcc = o->quiet = true;
       continue;
     }
     if (strcmp(option, "--once") == 0) {
@@ -213,6 +218,7 @@ static void describe_step(InspectJob *job, bool answer) {
   const InspectOptions *o = &job->options;
   InspectStep *s = &job->inspection.step;
   char word[4096];
+  s->shown = o->file ? o->file : o->program;
   if (!o->file || o->bare || o->with_count > 0 || o->nvcc)
     return;
   for (int n = 0; n < o->flag_count; n++) {
@@ -223,8 +229,12 @@ static void describe_step(InspectJob *job, bool answer) {
   for (char **a = o->arguments + 1; o->arguments[0] && *a; a++)
     snprintf(arguments + strlen(arguments), sizeof arguments - strlen(arguments), "%s %s", *arguments ? "" : " --",
              shell_word(*a, word, sizeof word));
-  *s = (InspectStep){
-      .file = o->file, .flags = flags, .arguments = arguments, .one_kernel = o->kernel, .in_tests = answer};
+  *s = (InspectStep){.shown = o->file,
+                     .file = o->file,
+                     .flags = flags,
+                     .arguments = arguments,
+                     .one_kernel = o->kernel,
+                     .in_tests = answer};
 }
 
 static bool can_be_modeled(const char *id) {
@@ -246,7 +256,7 @@ static int inspect(InspectJob *job, InspectAnswer *answer) {
     job->data = answer;
   }
   int status = make_folder(&job->build, !answer->exercise) ? inspect_run_stages(job) : EXIT_GRADER;
-  if (answer->exercise && !job->options.table && status <= EXIT_ANSWER)
+  if (answer->exercise && !job->options.table && !job->options.gcc && status <= EXIT_ANSWER)
     print_skipped_tests(answer->exercise);
   inspect_answer_free(answer);
   if (job->build.folder[0])
@@ -266,6 +276,7 @@ int cmd_inspect(int argc, char **argv) {
     return status;
   file_claim_stdout(o->json);
   file_claim_stdout(o->html);
+  file_claim_stdout(o->sarif);
   char *text = o->program ? NULL : file_read(o->file, NULL);
   if (!text && !o->program) {
     fprintf(stderr, "ferry inspect: %s cannot be read: %s\n", o->file, strerror(errno));

@@ -152,13 +152,21 @@ int cmd_list(int argc, char **argv) {
 
 // ---- start, reset, edit ------------------------------------------------------------------------------------------------
 
+static void say_editor(const char *folder) {
+  char extension[4096];
+  in_root(extension, sizeof extension, "core/step/vscode");
+  printf("For VS Code, open the folder %s. To step through kernels there, once:\n"
+         "  ln -s %s ~/.vscode/extensions/ferry-step\n\n",
+         folder, extension);
+}
+
 int cmd_start(int argc, char **argv) {
   char folder[4096];
   if (argc > 2)
     return usage_error(argv[0], "it takes a track, or nothing");
   const bool exists = work_exists();
-  const int copied = work_start();
-  if (copied < 0)
+  const int copied = work_start(), settings = copied < 0 ? -1 : work_add_editor_files();
+  if (settings < 0)
     return EXIT_GRADER;
   if (argc == 2 && !course_start(argv[1]))
     return usage_error(argv[0], "there is no track \"%s\": %s", argv[1], course_tracks());
@@ -166,6 +174,8 @@ int cmd_start(int argc, char **argv) {
   if (copied > 0)
     printf("%s %d exercises to %s%s\n\n", exists ? "Added" : "Copied", copied, folder,
            exists ? "; your files are unchanged" : "");
+  if (settings > 0)
+    say_editor(folder);
   if (argc == 1 && !exists)
     printf("For a part of the course, ./ferry start TRACK: %s.\n\n", course_tracks());
   return cmd_next(1, argv);

@@ -80,6 +80,8 @@ const Command commands[] = {
      "names a GPU\n"
      "--json FILE     write findings, kernels and lines as JSON, one object per line; - is standard output, and the "
      "report goes to stderr\n"
+     "--gcc           print only findings, as gcc prints warnings: FILE:LINE:COLUMN: warning: ..., for editors\n"
+     "--sarif FILE    write findings as SARIF 2.1.0, for code hosts and editors; - is standard output\n"
      "--html FILE     write an HTML page: the source with counts in the margin, and the findings at their lines\n"
      "--sandbox LEVEL  confine an answer at this level (./ferry run --help) instead of the strongest available. A "
      "program is not confined: it runs as you\n"

@@ -26,7 +26,7 @@ PARTS = (
     ("Part three: inside the GPU", range(19, 33)),
 )
 MOST_RECORDED = 500_000  # bytes of records in one lesson
-TOOLS = ("performance", "inspector", "model", "scaling", "cuda_programs", "grading")
+TOOLS = ("performance", "inspector", "editors", "model", "scaling", "cuda_programs", "grading")
 
 
 def write(name, text):

@@ -14,12 +14,13 @@ typedef struct InspectOptions {
   const char *file;
   const char *program;             // a program that is already built, instead of `file`
   const char *kernel, *blocks;     // instrument this kernel only; so many blocks of each launch
-  const char *json, *html;         // where to write the report
+  const char *json, *html, *sarif; // where to write the report
   const char *with[INSPECT_FILES]; // further sources of the program
   int with_count;
   const char *gpu;                   // the modeled GPU (FERRY_SIM_GPU); NULL: as the environment says
   bool step;                         // build it for ./ferry step: build.table has its statements
   bool quiet;                        // drop the program's output
+  bool gcc;                          // findings only, as gcc prints warnings
   bool table;                        // one row per kernel
   bool once;                         // one run, with threads in ascending order
   bool no_registers;                 // do not ask ptxas

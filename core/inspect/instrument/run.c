@@ -53,7 +53,7 @@ bool inspect_run_program(InspectJob *j, bool descending) {
   const int status = run(j, descending, record);
   if (j->options.bare && status == EXIT_USAGE) // it has said what is wrong with an --arg
     return false;
-  if (!descending && status != 0)
+  if (!descending && status != 0 && !j->options.gcc)
     printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
   if (status >= 0 && inspection_add(&j->inspection, j->build.program, j->build.folder, record, descending))
     return true;

@@ -7,7 +7,7 @@
 //   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record
 //              (runtime/record_writer.c), which is read (report/record_reader.c), its addresses resolved to source lines
 //              (report/locations.c).
-//   report     merge the findings of both runs, ask ptxas for registers, and show everything: terminal, JSON, HTML (report/).
+//   report     merge the findings of both runs, ask ptxas for registers, and show everything: terminal, JSON, HTML, SARIF (report/).
 //
 // This is how a user's own program is built and run. For an answer to an exercise tests/grader/inspect_answer.c does both, in the sandbox.
 #include "inspect/instrument/instrument.h"
@@ -54,14 +54,17 @@ static int report(InspectJob *j) {
     fprintf(stderr, "ferry inspect: no kernel %s was launched. Leave out --kernel to see all kernels.\n", o->kernel);
     return EXIT_USAGE;
   }
-  if (o->bare && !o->table)
+  if (o->bare && !o->table && !o->gcc)
     printf("Launched with arrays of zeros, of a permutation and of random numbers. Other\n"
            "values and sizes were not tried.\n");
-  if (o->table)
+  if (o->gcc)
+    inspect_print_gcc(i);
+  else if (o->table)
     inspect_print_table(i, o->kernel);
   else
     inspect_print(i);
-  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html))) {
+  if ((o->json && !inspect_write_json(i, o->json)) || (o->html && !inspect_write_html(i, o->html)) ||
+      (o->sarif && !inspect_write_sarif(i, o->sarif))) {
     fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", file_problem());
     return EXIT_GRADER;
   }
@@ -75,7 +78,7 @@ int inspect_run_stages(InspectJob *j) {
       run_descending, // findings only: another order shows other races
       merge_findings, // of both runs
       read_registers, // where nvcc is installed
-      report,         // terminal, JSON, HTML
+      report,         // terminal, JSON, HTML, SARIF
   };
   int status = EXIT_PASS;
   for (size_t n = 0; n < sizeof stages / sizeof stages[0] && status == EXIT_PASS; n++)

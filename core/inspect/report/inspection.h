@@ -82,6 +82,7 @@ typedef struct InspectFinding {
 
 // How ./ferry step records the same program. No `file`: it cannot.
 typedef struct InspectStep {
+  const char *shown; // the file as the user gave it, also where ./ferry step cannot record it
   const char *file, *flags,
       *arguments;   // as the user gave them, as a shell reads them; flags and arguments: "" or " ..."
   const char *test; // of an exercise: the one that is being added; NULL: ./ferry step does not run it
@@ -140,6 +141,11 @@ void inspect_print_findings(const Inspection *i);
 void inspect_print_table(const Inspection *i, const char *only); // `only`: this kernel and its instances; NULL: all
 bool inspect_write_json(const Inspection *i, const char *path);
 bool inspect_write_html(const Inspection *i, const char *path);
+bool inspect_write_sarif(const Inspection *i, const char *path);
+void inspect_print_gcc(const Inspection *i); // findings alone, as gcc prints warnings
+// For tools: the path of a spot's file, the inspected one as the user gave it; and the column, from 1, where its line's text begins.
+const char *inspect_path(const Inspection *i, Spot spot);
+int inspect_column(const Inspection *i, Spot spot);
 
 // Wraps between words at 80 columns; each line is indented by `indent` blanks.
 void inspect_wrapped(int indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
