@@ -183,7 +183,9 @@ static void write_shape(int kind, int k, int64_t base, int64_t factor, char *to,
   else
     snprintf(scaled, sizeof scaled, kind == 1 || kind == 2 ? "%lld * (%s)" : "%lld * %s",
              (long long)(base && factor < 0 ? -factor : factor), varies);
-  if (base)
+  if (base < 0 && factor > 0)
+    snprintf(to, bytes, "%s - %llu", scaled, 0 - (unsigned long long)base);
+  else if (base)
     snprintf(to, bytes, "%lld %c %s", (long long)base, factor < 0 ? '-' : '+', scaled);
   else
     snprintf(to, bytes, "%s", scaled);

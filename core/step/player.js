@@ -239,7 +239,7 @@ class Player {
     for (const f of r.skipped)
       if (s.s && r.textOf(frame.at).split(/\W+/).includes(f.name)) p("dim", `${f.name} is stepped over: ${f.why}.`);
     if (effects.length) p("", `${effects.slice(0, 7).join("; ")}.`);
-    if (this.step === r.steps.length - 1 && END[r.end]) p("fault", END[r.end](r.steps.length));
+    if (this.step === r.steps.length - 1 && END[r.end] && s.k !== "d") p("fault", END[r.end](r.steps.length));
     if (this.note) p("fault", this.note);
     this.what.replaceChildren(...lines);
   }

@@ -80,6 +80,7 @@ function pattern(values, lanes) {
     if (!Number.isSafeInteger(factor) || !factor || !set.every(l => values[l] === base + factor * term(l))) continue;
     const size = Math.abs(factor), inner = size !== 1 && name !== "lane" || (base && name.includes("^")) ? `(${name})` : name;
     const times = size === 1 ? inner : `${size} * ${inner}`;
+    if (base < 0 && factor > 0) return `${times} - ${-base}`;
     return base ? `${base} ${factor < 0 ? "-" : "+"} ${times}` : (factor < 0 ? "-" : "") + times;
   }
   return "";

@@ -19,43 +19,28 @@ struct found {
 static struct found *found;
 static int found_count;
 
+// As the report of ./ferry inspect names them. Findings without a name here belong to no step.
 static const char *const kinds[FINDINGS] = {
-    [FIND_RACE_BLOCK] = "race-block",
-    [FIND_RACE_WARP] = "race-warp",
-    [FIND_RACE_GRID] = "race-grid",
-    [FIND_RACE_STREAM] = "race-stream",
-    [FIND_RACE_HOST] = "race-host",
-    [FIND_RACE_ASYNC] = "race-async",
-    [FIND_EQUAL] = "equal",
-    [FIND_DIVERGENT] = "divergent",
-    [FIND_DIVERGENT_GRID] = "divergent-grid",
-    [FIND_LANES] = "lanes",
-    [FIND_LIVELOCK] = "livelock",
-    [FIND_UNINITIALIZED_SHARED] = "uninitialized-shared",
-    [FIND_UNINITIALIZED_GLOBAL] = "uninitialized-global",
-    [FIND_BOUNDS_GLOBAL] = "bounds-global",
-    [FIND_BOUNDS_ARRAY] = "bounds-array",
-    [FIND_BOUNDS_DYNAMIC] = "bounds-dynamic",
-    [FIND_MISALIGNED] = "misaligned",
-    [FIND_FREED] = "freed",
-    [FIND_ILLEGAL] = "illegal",
-    [FIND_CONSTANT] = "constant",
-};
-
-static const char *const titles[FINDINGS] = {
+    [FIND_RACE_BLOCK] = "data race within a block",
+    [FIND_RACE_WARP] = "data race within a warp",
+    [FIND_RACE_GRID] = "data race between blocks",
+    [FIND_RACE_STREAM] = "data race between streams",
+    [FIND_RACE_HOST] = "data race with the host",
     [FIND_RACE_ASYNC] = "shared memory read before its asynchronous copy has completed",
+    [FIND_EQUAL] = "concurrent writes of the same value",
     [FIND_DIVERGENT] = "divergent barrier",
-    [FIND_LANES] = "a warp function waits for lanes that never come",
-    [FIND_LIVELOCK] = "livelock: polls memory that no other thread changes",
-    [FIND_UNINITIALIZED_SHARED] = "uninitialized shared memory",
-    [FIND_UNINITIALIZED_GLOBAL] = "uninitialized global memory",
+    [FIND_DIVERGENT_GRID] = "divergent grid barrier",
+    [FIND_LANES] = "divergent warp function",
+    [FIND_LIVELOCK] = "polling loop that never ends",
+    [FIND_UNINITIALIZED_SHARED] = "read of uninitialized shared memory",
+    [FIND_UNINITIALIZED_GLOBAL] = "read of uninitialized device memory",
     [FIND_BOUNDS_GLOBAL] = "out of bounds",
-    [FIND_BOUNDS_ARRAY] = "out of bounds of a shared array",
-    [FIND_BOUNDS_DYNAMIC] = "out of bounds of dynamic shared memory",
-    [FIND_MISALIGNED] = "misaligned address",
-    [FIND_FREED] = "memory that has been freed",
+    [FIND_BOUNDS_ARRAY] = "out of bounds in an array",
+    [FIND_BOUNDS_DYNAMIC] = "out of bounds in dynamic shared memory",
+    [FIND_MISALIGNED] = "misaligned access",
+    [FIND_FREED] = "use after free",
     [FIND_ILLEGAL] = "illegal address",
-    [FIND_CONSTANT] = "store to constant memory",
+    [FIND_CONSTANT] = "write to constant memory",
 };
 
 static struct found *add(const struct finding *finding, int step, int thread) {
@@ -76,11 +61,6 @@ static struct found *find(const struct finding *finding) {
     if (found[i].finding == finding)
       return &found[i];
   return NULL;
-}
-
-static void add_title(FILE *out, const struct finding *finding) {
-  fprintf(out, "%s: ", titles[finding->kind]);
-  fputs(finding->detail, out);
 }
 
 static int own_thread(void) {
@@ -183,10 +163,11 @@ void step_ends(const char *why, const struct finding *finding, int thread, int o
     return;
   step_block.end = why;
   if (out) {
-    add_title(out, finding);
+    fprintf(out, "%s: ", kinds[finding->kind]);
+    fputs(finding->detail, out);
     fclose(out);
   }
-  const int step = step_add_event('d', thread / WARP, 0, note);
+  const int step = step_add_event('d', -1, 0, note);
   if (f == NULL)
     f = add(finding, step, thread);
   f->step = step;
@@ -223,7 +204,7 @@ static void write_text(FILE *out, const struct found *f) {
   if (f->text)
     fprintf(to, "%s%s", f->text, f->finding && f->finding->kind == FIND_EQUAL ? " (both write the same value)" : "");
   else
-    add_title(to, f->finding);
+    fputs(f->finding->detail, to);
   fclose(to);
   step_write_quoted(out, text);
   free(text);
@@ -234,7 +215,7 @@ void step_findings_write(FILE *out) {
   fputs("\"findings\":[", out);
   for (int i = 0; i < found_count; i++) {
     const struct found *f = &found[i];
-    const char *kind = f->finding ? kinds[f->finding->kind] : "uninitialized-variable";
+    const char *kind = f->finding ? kinds[f->finding->kind] : "read of an uninitialized variable";
     if (!kind)
       continue;
     fprintf(out,

@@ -96,7 +96,7 @@ def texts(browser):
     tab.open("deadlock")
     tags = tab.page.locator(".tag").all_inner_texts()
     check("a deadlock marks both lines with the threads that wait there", tags != ["threads 0-39 wait", "threads 40-63 wait"] and tags,
-          expect("end", tab.says(), "24 threads wait at line 7, 40 at line 4", "The block ends in a deadlock."))
+          expect("end", tab.says(), "24 threads wait at line 7, 40 at line 4"), expect("title", tab.says("header"), "The block ends in a deadlock."))
     tab.open("bounds")
     check("an access outside of its array", expect("bounds", tab.says(), "writes out[lane] (global, 3 sectors, ideal 3; lane 20 outside of the array)", "21 sectors, ideal 3"),
           tab.page.locator("rect.outside").count() != 4 and "hatched words", tab.page.locator("rect.r").count() != 21 and "words of the strided load",
@@ -137,6 +137,31 @@ def texts(browser):
     check("a new call does not show an old one's variables, and the limit is said", tab.row("twice") != [""] and tab.row("twice"),
           expect("limit", tab.says(), "The record ends at its limit of 16 steps"), expect("title", tab.says("header"), "limit of 16 steps"))
     check("no errors, and no requests", *tab.wrong)
+    tab.context.close()
+
+
+def recorded(browser):
+    """Records that ./ferry step has made of tests/core/inspect/step/cases.cu."""
+    tab = Tab(browser)
+    if "no_barrier" in OTHERS:
+        tab.open("no_barrier")
+        check("a recorded race, with both sides", expect("race", tab.says(), "data race within a block: piece[", "out[t] = piece[THREADS - 1 - t];", "In this order, thread"))
+    if "half_way" in OTHERS:
+        tab.open("half_way")
+        tab.page.keyboard.press("End")
+        check("a recorded deadlock marks both lines", tab.page.locator(".tag").all_inner_texts() != ["threads 0-31 wait", "threads 32-63 wait"] and "tags",
+              tab.page.locator(".line.now").count() != 2 and "lines", expect("end", tab.says(), "The block ends here. divergent barrier: thread 0 waits here"))
+    if "mixed" in OTHERS:
+        tab.open("mixed")
+        tab.page.keyboard.press("/")
+        tab.page.keyboard.type("p")
+        tab.page.keyboard.press("Enter")
+        check("recorded structs, by their members", expect("x", tab.row("p.x")[0], "lane"), expect("y", tab.row("p.y")[0], "2 * lane"), tab.row("p.tags[1]")[2:4] != ["-1", "-2"] and tab.row("p.tags[1]"))
+    if "shuffle" in OTHERS:
+        tab.open("shuffle")
+        tab.go(next(i for i, s in enumerate(OTHERS["shuffle"]["steps"]) if "met" in s))
+        check("a recorded shuffle", expect("takes", tab.says(), "a warp function of 31 lanes"), tab.row("brings")[1:4] != ["0", "1", "4"] and tab.row("brings"), tab.row("from lane")[1:4] != ["1", "2", "3"] and tab.row("from lane"))
+    check("no errors with recorded blocks", *tab.wrong)
     tab.context.close()
 
 
@@ -339,7 +364,7 @@ def times(browser):
 
 with sync_playwright() as driver:
     chromium = driver.chromium.launch(executable_path=sys.argv[1], args=["--no-sandbox", "--disable-gpu"])
-    for part in (texts, keys, both_ways, looks, in_the_book, refusals, times):
+    for part in (texts, recorded, keys, both_ways, looks, in_the_book, refusals, times):
         part(chromium)
     chromium.close()
 print(f"1..{count}")
