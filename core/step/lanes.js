@@ -145,7 +145,7 @@ class Lanes {
   }
   drawVariable(name, cells, outer, changed, formula = pattern(cells.map(h => h?.value), cells.length)) {
     const row = this.variables.next().head(name, formula, outer ? "outer" : "");
-    const told = formula.endsWith("(all)") && String(cells[0].value).length > 5; // the pattern says it, and the cells could not
+    const told = formula.endsWith("(all)") && (typeof cells[0].value === "string" || String(cells[0].value).length > 5); // the pattern says it, and the cells could not
     for (let l = 0; l < LANES; l++) {
       const h = cells[l], kind = `v ${changed(l) ? "changed" : ""} ${has(this.mask, l) ? "on" : ""} ${h?.value === null ? "none" : ""}`;
       row.cell(l, h && !told ? short(h.value) : "", h ? kind : "");
@@ -161,13 +161,13 @@ class Lanes {
     once(body, "hidden", !met);
     if (!met) return;
     const [mask, list, lanes] = met, values = spread(list, mask), sources = lanes && spread(lanes, mask), count = lanesOf(mask).length;
-    const formula = values => pattern(values, count) || "see below";
     brings.head("brings", pattern(values, count));
     for (let l = 0; l < LANES; l++) brings.cell(l, short(values[l]), has(mask, l) ? "v on read" : "");
     once(arrows.tr, "hidden", !sources); // of a vote, nothing more is known
     once(from.tr, "hidden", !sources);
-    const takes = sources ? `, and takes what lane ${formula(sources)} brings` : "";
-    this.words.push(`a warp function of ${plural(count, "lane")}: each brings ${formula(values)}${takes}`);
+    const given = pattern(values, count), source = sources && pattern(sources, count);
+    const takes = sources ? `; each takes the value of ${source ? `lane ${source}` : "another lane"}` : "";
+    this.words.push(`a warp function of ${plural(count, "lane")}${given && `, which bring ${given}`}${takes}`);
     if (!sources) return;
     const arrow = l => `M${sources[l] + 0.5} 0L${l + 0.5} 9.6M${l + 0.38} 8L${l + 0.5} 9.8L${l + 0.62} 8`;
     const path = lanesOf(mask).filter(l => sources[l] >= 0).map(arrow);

@@ -160,7 +160,7 @@ def recorded(browser):
     if "shuffle" in OTHERS:
         tab.open("shuffle")
         tab.go(next(i for i, s in enumerate(OTHERS["shuffle"]["steps"]) if "met" in s))
-        check("a recorded shuffle", expect("takes", tab.says(), "a warp function of 31 lanes"), tab.row("brings")[1:4] != ["0", "1", "4"] and tab.row("brings"), tab.row("from lane")[1:4] != ["1", "2", "3"] and tab.row("from lane"))
+        check("a recorded shuffle", expect("takes", tab.says(), "a warp function of 31 lanes", "each takes the value of lane 1 + lane"), tab.row("brings")[1:4] != ["0", "1", "4"] and tab.row("brings"), tab.row("from lane")[1:4] != ["1", "2", "3"] and tab.row("from lane"))
     check("no errors with recorded blocks", *tab.wrong)
     tab.context.close()
 

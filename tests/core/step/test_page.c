@@ -29,6 +29,10 @@ static int64_t doubled(int lane) {
   return 32 + 2 * lane;
 }
 
+static int64_t even_before(int lane) {
+  return 2 * lane - 3;
+}
+
 static int64_t down(int lane) {
   return 63 - lane;
 }
@@ -69,6 +73,7 @@ static void test_patterns(void **unused) {
   pattern_is(UINT32_MAX, self, "lane");
   pattern_is(255, self, "lane  (lanes 0-7)");
   pattern_is(UINT32_MAX, doubled, "32 + 2 * lane");
+  pattern_is(UINT32_MAX, even_before, "2 * lane - 3");
   pattern_is(UINT32_MAX, down, "63 - lane");
   pattern_is(UINT32_MAX, negative, "-lane");
   pattern_is(UINT32_MAX, by_16, "5 + 8 * (lane / 16)");
