@@ -365,6 +365,7 @@ races: setup ## compare the races that the inspector finds with the labels of pu
 .PHONY: book mutants races sanitize sanitize-address sanitize-thread format format-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
+	@$(MAKE) ferry
 	@docs/book/build.sh
 
 sanitize: ## every test under ASan and UBSan, those with threads under TSan

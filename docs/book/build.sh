@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # build.sh [--pages]: makes the book, a static site, in build/book/site: lessons, exercises and a reference made from the headers.
-# Needs python3 with venv, and once a way to PyPI. --pages stops before the generator (nothing from PyPI is needed).
+# ./ferry step records the blocks of kernels that lessons play (records.txt). Needs build/ferry, python3 with venv, and once a way to
+# PyPI. --pages stops before the generator (nothing from PyPI is needed).
 set -eu
 cd "$(dirname "$0")/../.."
 out=build/book
 mkdir -p "$out"
 
 if [ "${1:-}" = --help ]; then
-  sed -n '2,3s/^# //p' docs/book/build.sh
+  sed -n '2,4s/^# //p' docs/book/build.sh
   exit 0
 fi
 if [ "${1:-}" != --pages ] && ! cmp -s docs/book/requirements.txt "$out/venv/installed"; then

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import headers
+import players
 
 ROOT = headers.ROOT
 OUT = Path(sys.argv[1])
@@ -25,8 +26,7 @@ PARTS = (
     ("Part two: making it fast", range(11, 19)),
     ("Part three: inside the GPU", range(19, 33)),
 )
-MOST_RECORDED = 500_000  # bytes of records in one lesson
-TOOLS = ("performance", "inspector", "editors", "model", "scaling", "cuda_programs", "grading")
+TOOLS = ("performance", "inspector", "step", "editors", "model", "scaling", "cuda_programs", "grading")
 
 
 def write(name, text):
@@ -110,27 +110,6 @@ def page(path):
 
 def lessons():
     return sorted((ROOT / "docs").glob("[0-9][0-9]_*.md"))
-
-
-def write_players():
-    """The player of ./ferry step, for figures <figure class="ferry-step" data-record="NAME">, and their records: step/records/NAME.js.
-
-    `make book` has left the records in build/book/records/NAME.json.
-    """
-    (PAGES / "step").mkdir(parents=True, exist_ok=True)
-    parts = [ROOT / "core/step" / name for name in ("recording.js", "lanes.js", "player.js")]
-    (PAGES / "step/player.js").write_text("".join(part.read_text() for part in parts))
-    shutil.copy(ROOT / "core/step/player.css", PAGES / "step")
-    for path in lessons():
-        size = 0
-        for name in sorted(set(re.findall(r'<figure class="ferry-step" data-record="([\w-]+)"', path.read_text()))):
-            record = OUT / f"records/{name}.json"
-            if not record.exists():
-                sys.exit(f"{path.name} plays the record {name}, but {record} does not exist: record it with ./ferry step --json")
-            write(f"step/records/{name}.js", f"ferryStep({json.dumps(name)}, {record.read_text()});\n")
-            size += record.stat().st_size
-        if size > MOST_RECORDED:
-            sys.exit(f"the records that {path.name} plays have {size} bytes, of at most {MOST_RECORDED}: record fewer threads")
 
 
 def slug(term):
@@ -305,7 +284,8 @@ def write_exercises():
             )
         page = ROOT / f"solutions/{e['id']}.md"
         if page.exists():
-            worked = re.sub(r"^## ", "**", page.read_text().split("\n", 2)[2].strip(), flags=re.M)
+            worked = re.sub(r"\]\((?!https?:)", "](../", mended_links(page.read_text().split("\n", 2)[2].strip(), "solutions"))
+            worked = re.sub(r"^## ", "**", worked, flags=re.M)
             worked = re.sub(r"^(\*\*[^*\n]+)$", r"\1**", worked, flags=re.M)
             code = solution_code(ROOT / "solutions" / e["source"].name)
             text += f"## Solution\n\n<details markdown=\"1\"><summary>The worked solution</summary>\n\n```{language}\n{code}\n```\n\n{worked}\n</details>\n\n"
@@ -505,7 +485,7 @@ def main():
     shutil.rmtree(PAGES, ignore_errors=True)
     write_index()
     write_lessons()
-    write_players()
+    players.write_players(lessons(), PAGES, OUT / "records")
     write_glossary()
     write_exercises()
     write_reference()

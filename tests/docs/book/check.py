@@ -112,6 +112,34 @@ def explained_terms(browser):
     page.close()
 
 
+def players(browser):
+    """Each figure of a lesson becomes a player, which goes to the last step of its record."""
+    faults, played = [], 0
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.on("pageerror", lambda e: faults.append(f"{page.url}: {e}"))
+    for path in sorted(SITE.glob("[0-9][0-9]_*.html")):
+        text = path.read_text()
+        if 'class="ferry-step"' not in text and "class=ferry-step" not in text:
+            continue
+        page.goto(path.as_uri(), wait_until="load")
+        for figure in page.locator("figure.ferry-step").all():
+            name = figure.get_attribute("data-record")
+            try:
+                figure.get_by_role("button", name="Step through this kernel").click()
+                figure.locator(".where").wait_for(timeout=15000)
+                begin = figure.locator(".where").inner_text()
+                figure.get_by_role("button", name="last step").click()
+                step, last = re.fullmatch(r"step (\d+) / (\d+)", figure.locator(".where").inner_text()).groups()
+                wanted = figure.get_attribute("data-step")
+                if step != last or (wanted and not begin.startswith(f"step {wanted} /")):
+                    faults.append(f"{path.name}: {name} begins at {begin} and ends at step {step} of {last}")
+                played += 1
+            except Exception as error:
+                faults.append(f"{path.name}: {name}: {str(error).splitlines()[0]}")
+    report(f"{played} players of lessons play", faults if played else ["no lesson has a player"])
+    page.close()
+
+
 def search(browser):
     """Search works without a server."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -179,6 +207,7 @@ with sync_playwright() as driver:
     each_page(chromium)
     listings(chromium)
     explained_terms(chromium)
+    players(chromium)
     search(chromium)
     themes(chromium)
     accessibility(chromium)
