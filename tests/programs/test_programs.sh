@@ -119,7 +119,7 @@ check 'errors: a kernel called without <<<>>>, without warnings' not_configured 
 check 'errors: a kernel called without <<<>>>, inspected' not_configured "$ferry" inspect
 check 'inspected: functions by the names of kernels' says PASS "$ferry" cuda --inspect "$here/configured.cu"
 printf 'int main() {\n  k<<<1, 2;\n}\n' >"$work/open.cu"
-check 'errors: a launch that is not closed' says "$work/open.cu:2: cu2cpp: <<< without its >>>" "$ferry" cuda "$work/open.cu"
+check 'errors: a launch that is not closed' says "$work/open.cu:2: error: expected \">>>\"" "$ferry" cuda "$work/open.cu"
 
 # ---- ./ferry cuda --------------------------------------------------------------------------------------------------------
 

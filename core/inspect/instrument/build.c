@@ -21,13 +21,16 @@
 
 // ---- processes -----------------------------------------------------------------------------------------------------------
 
-static bool tool(const Words *c, const InspectBuild *b, const char *does) {
-  int status = run_tool(c->items, b->folder, NULL, NULL, NULL);
+static bool explain(int status, const char *tool, const char *does) {
   if (status == 127)
-    fprintf(stderr, "ferry inspect: %s is not installed. ./ferry doctor says how to install it.\n", c->items[0]);
+    fprintf(stderr, "ferry inspect: %s is not installed. ./ferry doctor says how to install it.\n", tool);
   else if (status != 0)
     fprintf(stderr, "ferry inspect: %s failed: see the messages above\n", does);
   return status == 0;
+}
+
+static bool tool(const Words *c, const InspectBuild *b, const char *does) {
+  return explain(run_tool(c->items, b->folder, NULL, NULL, NULL), c->items[0], does);
 }
 
 // ---- one file --------------------------------------------------------------------------------------------------------------
@@ -94,11 +97,11 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
   char to[PATH_MAX];
   path_of(to, &j->build, u, ".cpp");
   words_add(&c, CONFIG_ROOT "/build/cu2cpp");
-  words_split(&c, "--gcc");
+  words_split(&c, "--gcc --relaxed-constexpr");
   words_split(&c, splitting(&j->options, u));
   words_add(&c, u->source);
   words_add(&c, to);
-  return tool(&c, &j->build, "the translation of kernel launches (cu2cpp)");
+  return tool(&c, &j->build, "the translation of kernel launches");
 }
 
 static void given_flags(Words *c, const InspectOptions *o) {
@@ -135,12 +138,12 @@ static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool ap
   preprocessor_flags(&first, &j->options);
   words_add(&first, u->source);
   words_add(&second, CONFIG_ROOT "/build/cu2cpp");
-  words_split(&second, "--gcc --program");
+  words_split(&second, "--gcc --program --relaxed-constexpr --source");
+  words_add(&second, u->source);
   words_split(&second, splitting(&j->options, u));
   words_add(&second, numbered("kernels", u, ".ii"));
   words_add(&second, numbered("kernels", u, ".cpp"));
-  return tool(&first, &j->build, "the preprocessor") &&
-         tool(&second, &j->build, "the translation of kernel launches (cu2cpp)");
+  return tool(&first, &j->build, "the preprocessor") && tool(&second, &j->build, "the translation of kernel launches");
 }
 
 static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, bool apart) {
@@ -167,8 +170,9 @@ static void compile_preprocessed_flags(Words *c, const InspectJob *j, const Unit
   words_split(c, nvcc_file_looks_through_casts(preprocessed) ? "-fno-strict-aliasing" : "");
 }
 
-// To assembly. The compiler's messages go to the file `messages`; NULL: they are shown.
-static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *messages) {
+// To assembly. The compiler's messages go to the file `messages`; those of the last attempt
+// are shown.
+static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *messages, bool last) {
   Words c = {0};
   char translated[PATH_MAX];
   if (a.preprocessed && !preprocess_and_translate(j, u, a.apart))
@@ -184,8 +188,11 @@ static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *m
   words_add(&c, numbered("kernels", u, ".s"));
   path_of(translated, &j->build, u, ".cpp");
   nvcc_keep_errors(translated, c.items);
-  return messages ? run_tool(c.items, j->build.folder, NULL, NULL, messages) == 0
-                  : tool(&c, &j->build, "the compilation");
+  const int status = run_tool(c.items, j->build.folder, NULL, NULL, messages);
+  if (!last)
+    return status == 0;
+  nvcc_show_messages(messages);
+  return explain(status, c.items[0], "the compilation");
 }
 
 // ---- the stages of a file --------------------------------------------------------------------------------------------------
@@ -213,11 +220,11 @@ static bool translate_and_compile(InspectJob *j, const Unit *u) {
   if (!b->nvcc && !translate_source(j, u))
     return false;
   for (size_t n = 0; n < sizeof attempts / sizeof attempts[0]; n++)
-    if ((!b->nvcc || attempts[n].preprocessed) && compile(j, u, attempts[n], messages)) {
+    if ((!b->nvcc || attempts[n].preprocessed) && compile(j, u, attempts[n], messages, false)) {
       b->nvcc = attempts[n].preprocessed;
       return true;
     }
-  return (b->nvcc || translate_source(j, u)) && compile(j, u, (Attempt){b->nvcc, true}, NULL); // shows why
+  return (b->nvcc || translate_source(j, u)) && compile(j, u, (Attempt){b->nvcc, true}, messages, true); // shows why
 }
 
 // For blocks that --blocks leaves out. Without it they run the instrumented version.
@@ -230,7 +237,8 @@ static bool compile_uninstrumented(InspectJob *j, const Unit *u) {
   snprintf(messages, sizeof messages, "%s/messages", b->folder);
   path_of(instrumented, b, u, ".s");
   path_of(uninstrumented, b, &plain, ".s");
-  b->dual = (b->nvcc || translate_source(j, &plain)) && compile(j, &plain, (Attempt){b->nvcc, false}, messages) &&
+  b->dual = (b->nvcc || translate_source(j, &plain)) &&
+            compile(j, &plain, (Attempt){b->nvcc, false}, messages, false) &&
             inspect_merge_versions(instrumented, uninstrumented);
   return true;
 }

@@ -12,7 +12,10 @@
 // CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is instrumented of each thread's turn in it.
 // With --step TABLE, OUT is IN with a call before each statement, still CUDA C++: see compile/step_hooks.c.
 // A kernel that is called without <<<>>> is an error to the compiler: see compile/unconfigured_calls.c.
-// With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c.
+// What nvcc refuses and g++ accepts, such as a host function's call in a kernel, is an error to the compiler, too: see
+// compile/execution_spaces.c.
+// With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c; --source names the
+// file that it was made from, and --relaxed-constexpr stands for nvcc's --expt-relaxed-constexpr.
 #include "sim/compile/cu2cpp.h"
 
 #include <stdbool.h>
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/compile/execution_spaces.h"
 #include "sim/compile/kernel.h"
 #include "sim/compile/step_hooks.h"
 
@@ -127,28 +131,36 @@ static void transform(const struct text *in, struct text *out) {
 }
 
 int main(int argc, char **argv) {
-  int program = 0, split = 0, instrumented = 0;
-  const char *table = NULL;
+  int program = 0, split = 0, instrumented = 0, relaxed = 0;
+  const char *table = NULL, *source = NULL;
   for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
     for_gcc |= strcmp(argv[1], "--gcc") == 0;
     check_bounds |= strcmp(argv[1], "--judge") == 0;
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
     instrumented |= strcmp(argv[1], "--instrument") == 0;
-    if (strcmp(argv[1], "--step") == 0 && argc > 2) {
-      table = argv[2];
+    relaxed |= strcmp(argv[1], "--relaxed-constexpr") == 0;
+    if (argc > 2 && (strcmp(argv[1], "--step") == 0 || strcmp(argv[1], "--source") == 0)) {
+      *(argv[1][3] == 't' ? &table : &source) = argv[2];
       argc--, argv++;
     }
   }
   if (argc != 3) {
-    fprintf(stderr, "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
-                    "       cu2cpp --step TABLE IN.cu OUT.cu\n"
-                    "       cu2cpp [--gcc] [--split [--instrument]] --program IN.ii OUT.ii\n");
+    fprintf(stderr,
+            "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
+            "       cu2cpp --step TABLE IN.cu OUT.cu\n"
+            "       cu2cpp [--gcc] [--split [--instrument]] [--relaxed-constexpr] [--source IN.cu] --program IN.ii "
+            "OUT.ii\n");
     return 2;
   }
   input_name = argv[1];
-  struct text in = read_file(argv[1]), out = {0}, marked = {0}, with_loops = {0};
+  struct text in = read_file(argv[1]), out = {0}, marked = {0}, with_loops = {0}, errors = {0};
   join_launch_signs(&in);
+  if (source || !program) {
+    struct text checked = source ? read_file(source) : in;
+    join_launch_signs(&checked);
+    append_space_errors(&checked, source ? source : input_name, program, relaxed, &errors);
+  }
   if (table) {
     append_line_directive(&out);
     write_step_hooks(&in, &out, table);
@@ -168,6 +180,7 @@ int main(int argc, char **argv) {
     convert_program(&in, &out, for_gcc);
   else
     transform(&in, &out);
+  append(&out, errors.bytes ? errors.bytes : "", errors.length);
   write_file(argv[2], &out);
   free(in.bytes);
   free(out.bytes);

@@ -122,16 +122,16 @@ static size_t config_end(const struct text *in, size_t begin, size_t end) {
     else
       i++;
   }
-  fail_at(in, begin, "<<< without its >>>");
+  fail_at(in, begin, "expected \">>>\": a launch is kernel<<<blocks, threads>>>(x, n)");
 }
 
 static void expect_kernel(const struct text *in, size_t at, const struct text *out, size_t begin, size_t end,
                           size_t launched) {
   const size_t first = skip_space(out, begin);
   if (first >= end || out->bytes[first] == '<')
-    fail_at(in, at, "error: expected an expression: <<< needs a kernel's name before it");
+    fail_at(in, at, "expected an expression: <<< needs a kernel's name before it");
   if (begin < launched)
-    fail_at(in, at, "error: expected a \"(\": a launch is no kernel that could be launched");
+    fail_at(in, at, "expected a \"(\": a launch is no kernel that could be launched");
 }
 
 static int is_in_directive(const struct text *in, size_t i) {
@@ -145,7 +145,7 @@ void expect_arguments(const struct text *in, size_t at) {
   const char next = *skip_spaces(in->bytes + at);
   if (next != '(' && !is_word(next) &&
       !is_in_directive(in, at)) // a word may be a macro, or come after a macro's launch
-    fail_at(in, at, "error: expected a \"(\": a launch needs its arguments, as in kernel<<<blocks, threads>>>(x, n)");
+    fail_at(in, at, "expected a \"(\": a launch needs its arguments, as in kernel<<<blocks, threads>>>(x, n)");
 }
 
 // A kernel's own name: without namespaces and template arguments.
@@ -164,8 +164,7 @@ void expect_global(const struct text *in, size_t at, const char *kernel) {
   const char *name = base_name(kernel, &length);
   char why[300];
   snprintf(why, sizeof why,
-           "error: %.100s is launched, and it is no kernel: nvcc refuses a function that is not marked __global__",
-           kernel);
+           "%.100s is launched, and it is no kernel: nvcc refuses a function that is not marked __global__", kernel);
   if (check_bounds && declared_as_kernel(in, name, length) == 1)
     fail_at(in, at, why);
 }
@@ -251,6 +250,8 @@ struct launch parse_launch(const struct text *in, size_t i, size_t limit, const 
   l.begin = kernel_begin(out, end, preprocessed);
   l.close = config_end(in, i + 3, limit);
   expect_kernel(in, i, out, l.begin, end, launched);
+  if (skip_space(in, i + 3) >= l.close)
+    fail_at(in, i, "a launch needs the number of blocks and of threads, as in kernel<<<blocks, threads>>>(x, n)");
   append(&l.written, out->bytes + l.begin, (preprocessed ? out->length : end) - l.begin);
   append_flat(&l.kernel, l.written.bytes, l.written.length);
   while (is_space(l.kernel.bytes[l.kernel.length - 1]))

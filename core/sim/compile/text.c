@@ -51,7 +51,7 @@ _Noreturn void fail_at(const struct text *in, size_t at, const char *why) {
   char file[1024];
   size_t line;
   locate(in, at, file, sizeof file, &line);
-  fprintf(stderr, "%s:%zu: cu2cpp: %s\n", file, line, why);
+  fprintf(stderr, "%s:%zu: error: %s\n", file, line, why);
   exit(1);
 }
 

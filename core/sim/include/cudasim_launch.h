@@ -336,7 +336,7 @@ template <class... P> CUDASIM_UNSEEN inline const char *parameters(void) {
 
 // Where `kernel` is NULL nobody asks for its address, and another stands for it.
 template <class Body, class... P>
-inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *name, dim3 grid, dim3 block,
+inline launcher<Body, P...> launch(void (*kernel)(P...), Body body, const char *name, dim3 grid, dim3 block = dim3(1),
                                    size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   cudasim_launch_request r = {};
   r.function =
@@ -374,8 +374,8 @@ inline const char *kernel_name(const void *kernel) {
 
 // The same for such a kernel; without a name it has the one that is known of it.
 template <class... P>
-inline auto launch_pointer(void (*kernel)(P...), const char *name, dim3 grid, dim3 block, size_t shared_bytes = 0,
-                           cudaStream_t stream = nullptr) {
+inline auto launch_pointer(void (*kernel)(P...), const char *name, dim3 grid, dim3 block = dim3(1),
+                           size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   return launch(
       kernel, [kernel](P... p) { kernel(p...); }, name ? name : kernel_name(reinterpret_cast<const void *>(kernel)),
       grid, block, shared_bytes, stream);

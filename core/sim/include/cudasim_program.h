@@ -65,8 +65,8 @@ template <class Body, class... P> struct named_launcher<void (*)(P...), Body> {
 
 // `resolve` answers with the kernel where its name alone says which one is meant.
 template <class Resolve, class Body>
-inline auto launch_call(Resolve resolve, Body body, const char *name, dim3 grid, dim3 block, size_t shared_bytes = 0,
-                        cudaStream_t stream = nullptr) {
+inline auto launch_call(Resolve resolve, Body body, const char *name, dim3 grid, dim3 block = dim3(1),
+                        size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
   const deducing_launcher<Body> part = {body, name, grid, block, shared_bytes, stream};
   if constexpr (std::is_invocable_v<Resolve, resolver>) {
     const auto kernel = resolve(resolver{});

@@ -208,8 +208,9 @@ char *diagnostics_errors(const char *said, const char *title) {
   char *text = NULL;
   size_t bytes = 0;
   int shown = 0, left = 0;
+  char *const in_cuda = diagnostics_in_cuda(said);
   r = (Reading){0};
-  read_messages(&r, said, title);
+  read_messages(&r, in_cuda, title);
   FILE *to = open_memstream(&text, &bytes);
   if (!to)
     fatal_error("no memory for the compiler's messages");
@@ -226,8 +227,9 @@ char *diagnostics_errors(const char *said, const char *title) {
   if (left > 0)
     fprintf(to, "and %d more, which may be consequences of these\n", left);
   if (shown == 0)
-    fprintf(to, "%.*s", RAW_BYTES, said);
+    fprintf(to, "%.*s", RAW_BYTES, in_cuda);
   fclose(to);
+  free(in_cuda);
   return text;
 }
 

@@ -24,7 +24,7 @@ typedef struct NvccOptions {
   Words preprocessor, compiler, linker; // words for g++
   Words inputs;                         // sources, objects, libraries, in order
   Words ignored;                        // what has no meaning here
-  bool shared, dry_run, verbose;
+  bool shared, dry_run, verbose, relaxed_constexpr;
 } NvccOptions;
 
 // From nvcc's words to those of g++. An exit status, EXIT_PASS when all is well.

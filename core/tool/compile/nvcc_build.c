@@ -170,10 +170,12 @@ static int preprocess(const Builder *b, const char *source, const char *out) {
   return execute(b, &w, NULL, NULL);
 }
 
-// `split`: kernels with barriers get a second version, which runs a block at once.
-static int convert(const Builder *b, const char *raw, const char *converted, bool split_kernels) {
+// `split_kernels`: kernels with barriers get a second version, which runs a block at once.
+static int convert(const Builder *b, const char *source, const char *raw, const char *converted, bool split_kernels) {
   Words w = {0};
   words_add(&w, b->places.converter);
+  words_split(&w, b->options->relaxed_constexpr ? "--relaxed-constexpr --source" : "--source");
+  words_add(&w, source);
   if (split_kernels)
     words_add(&w, "--split");
   words_add(&w, "--program");
@@ -195,7 +197,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
   snprintf(raw, sizeof raw, "%s/raw.ii", b->folder);
   snprintf(converted, sizeof converted, "%s/program.ii", b->folder);
   int status = preprocess(b, source, raw);
-  status = status ? status : convert(b, raw, converted, true);
+  status = status ? status : convert(b, source, raw, converted, true);
   if (status != 0)
     return status;
   Words w = {0};
@@ -212,7 +214,7 @@ static int try_cuda(const Builder *b, const char *source, const char *object, co
       contains(converted, "if (::cudasim::whole_block(")) { // errors are told of the kernels as they were written
     if (getenv("CU2CPP_TELL"))
       fprintf(stderr, "%s: the loops that were generated from kernels do not compile\n", source);
-    status = convert(b, raw, converted, false);
+    status = convert(b, source, raw, converted, false);
     status = status ? status : execute(b, &w, NULL, messages);
   }
   return status;

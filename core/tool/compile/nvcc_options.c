@@ -17,6 +17,7 @@ typedef enum Kind {
   LINKER_LIST,
   LINKER,
   IGNORED, // no value
+  RELAXED_CONSTEXPR,
   IGNORED_VALUE,
   ACTION,
   ACTION_DEPENDENCIES,
@@ -99,7 +100,7 @@ static const struct Option {
     {"-use_fast_math", "--use_fast_math", IGNORED, NULL, false},
     {"-extended-lambda", "--extended-lambda", IGNORED, NULL, false},
     {"-expt-extended-lambda", "--expt-extended-lambda", IGNORED, NULL, false},
-    {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", IGNORED, NULL, false},
+    {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", RELAXED_CONSTEXPR, NULL, false},
     {"-res-usage", "--resource-usage", IGNORED, NULL, false},
     {"-restrict", "--restrict", IGNORED, NULL, false},
     {"-keep", "--keep", IGNORED, NULL, false},
@@ -200,6 +201,9 @@ static int apply_option(NvccOptions *o, const struct Option *option, const char 
       add_library(o, value);
     else
       words_addf(&o->linker, "-L%s", value);
+    break;
+  case RELAXED_CONSTEXPR:
+    o->relaxed_constexpr = true;
     break;
   case IGNORED:
     words_add(&o->ignored, word);

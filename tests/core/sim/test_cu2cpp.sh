@@ -191,8 +191,9 @@ for loop in 'for (int k = 0; k < 9; k++)' 'for (int k = 0; k < n; k++)' 'for (in
   check "split: not written out: $loop" "$(steps "$loop")" ''
 done
 
+unclosed='error: expected ">>>": a launch is kernel<<<blocks, threads>>>(x, n)'
 printf 'x\nk<<<1, 2;\n' >"$work/in.cu"
-check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: cu2cpp: <<< without its >>>"
+check 'a launch that is not closed' "$("$cu2cpp" "$work/in.cu" "$work/out.cpp" 2>&1)" "$work/in.cu:2: $unclosed"
 refused() { # TEXT: what is said of it, with each option, if that is one answer
   for mode in --judge --gcc --split '--gcc --split --instrument' --program '--program --split'; do
     printf 'void f(int *p) {\n %s' "$1" >"$work/in.cu"
@@ -200,9 +201,9 @@ refused() { # TEXT: what is said of it, with each option, if that is one answer
     timeout 20 "$cu2cpp" $mode "$work/in.cu" "$work/out.cpp" 2>&1 || true
   done | sort -u | sed "s@^$work/@@"
 }
-nothing='in.cu:2: cu2cpp: error: expected an expression: <<< needs a kernel'"'s name before it"
-no_arguments='in.cu:2: cu2cpp: error: expected a "(": a launch needs its arguments, as in kernel<<<blocks, threads>>>(x, n)'
-no_end='in.cu:2: cu2cpp: <<< without its >>>'
+nothing='in.cu:2: error: expected an expression: <<< needs a kernel'"'s name before it"
+no_arguments='in.cu:2: error: expected a "(": a launch needs its arguments, as in kernel<<<blocks, threads>>>(x, n)'
+no_end="in.cu:2: $unclosed"
 for text in '<float><<<1, 1>>>(0); }' '<><<<>>>' '<<<1, 1>>>(p);'; do
   check "refused: $text" "$(refused "$text")" "$nothing"
 done
@@ -215,7 +216,7 @@ done
 check 'a name before the end of the text' "$(refused '} k<')" ''
 nested=p
 for _ in $(seq 40); do nested="k<<<1, 1>>>($nested)"; done
-check 'launches within launches' "$(refused "$nested; }")" "in.cu:2: cu2cpp: too many launches, one within another's arguments"
+check 'launches within launches' "$(refused "$nested; }")" "in.cu:2: error: too many launches, one within another's arguments"
 check 'a launch in a macro' "$(printf '#define RUN(k) k<<<1, 2>>>\n#define ARGUMENTS (x)\nRUN(k)(x); k<<<1, 2>>>ARGUMENTS;\n' | transform | wc -l | tr -d ' ')" 3
 
 check 'a missing file' "$("$cu2cpp" "$work/none.cu" "$work/out.cpp" 2>&1)" "cu2cpp: $work/none.cu: cannot be opened"

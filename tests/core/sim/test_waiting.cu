@@ -14,7 +14,7 @@ enum { BLOCKS = 16, THREADS = 1024, ROUNDS = 6, LONG = 200000, SHORT = 1000 }; /
 // The others are long enough for two threads to share them; whichever of these does not run the last waits for it.
 __global__ void sleep_in_the_last_block(int *ran) {
   if (threadIdx.x == 0)
-    usleep(blockIdx.x == gridDim.x - 1 ? LONG : SHORT);
+    ::usleep(blockIdx.x == gridDim.x - 1 ? LONG : SHORT);
   if (threadIdx.x == blockDim.x - 1)
     atomicAdd(ran, 1);
 }
