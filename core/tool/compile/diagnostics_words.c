@@ -24,6 +24,7 @@ static const Replacement replacements[] = {
 };
 
 #define READ_ONLY "assignment to a constant: threadIdx, blockIdx, blockDim and gridDim are read-only"
+#define CONST_MEMORY "assignment to const memory: the pointer points to const"
 
 // A message that says something else; `from` to its end is replaced where the line has `with`, too.
 static const struct {
@@ -34,7 +35,8 @@ static const struct {
     {"increment of member ", "in read-only object", READ_ONLY},
     {"a function-definition is not allowed here", "{",
      "a function begins here, within another one: is a } missing above?"},
-    {"assignment of read-only location ", "cudasim_", "assignment to const memory: the pointer points to const"},
+    {"assignment of read-only location ", "cudasim_", CONST_MEMORY},
+    {"assignment of read-only location ", "threadIdx.", CONST_MEMORY},
 };
 
 // The message's words, behind "error: "; NULL: the line has none.

@@ -52,7 +52,7 @@ while read -r name line words; do
       result $? "inspect: $file compiles" "$(why)"
     else
       sed -i "s|[^ ]*/$file:|$file:|" said
-      [ $status = 1 ] && grep -v '^ferry inspect: ' said >kept && mv kept said && says_first "$file" "$line" "$words"
+      [ $status != 0 ] && grep -v '^ferry inspect: ' said >kept && mv kept said && says_first "$file" "$line" "$words"
       result $? "inspect: $file" "$status $(why)"
     fi
   fi
@@ -70,7 +70,7 @@ answer() { # LINE WORDS, the answer in saxpy.cu
   grep -q "saxpy.cu:$1:.*error: $2" said && ! grep -qE 'cudasim|cu2cpp' said
   result $? "run: $2" "$(why)"
 }
-launch='extern "C" void saxpy_on_device(int n, float a, const float *x, float *y) { saxpy<<<(n + 255) / 256, 256>>>(y, x, a, n); }'
+launch='extern "C" void saxpy_on_device(float *y, const float *x, float a, int n) { saxpy<<<(n + 255) / 256, 256>>>(y, x, a, n); }'
 {
   echo '#include <cuda_runtime.h>'
   echo 'float product(float a, float b) { return a * b; }'
