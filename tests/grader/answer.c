@@ -139,7 +139,7 @@ static bool compile_for_simulator(Answer *a) {
   if (a->for_stepper && !write_hooks(a))
     return false;
   command_word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
-  command_words(&transform, a->for_inspector ? "--gcc" : "--judge");
+  command_words(&transform, a->for_stepper ? "--gcc --hooked" : a->for_inspector ? "--gcc" : "--judge");
   command_word(&transform, "%s.cu", a->for_stepper ? "hooked" : a->exercise->id);
   command_word(&transform, "%s", "answer.cpp");
   if (!answer_run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))

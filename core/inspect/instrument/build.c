@@ -92,12 +92,18 @@ static const char *splitting(const InspectOptions *o, const Unit *u) {
   return u->number == UNINSTRUMENTED ? "--split" : inspect_runs_loops(o) ? "--split --instrument" : "";
 }
 
+// It has been checked as it was, and has hooks for ./ferry step now.
+static bool is_hooked(const InspectJob *j, const Unit *u) {
+  return j->build.table[0] && u->number == 0;
+}
+
 static bool translate_source(const InspectJob *j, const Unit *u) {
   Words c = {0};
   char to[PATH_MAX];
   path_of(to, &j->build, u, ".cpp");
   words_add(&c, CONFIG_ROOT "/build/cu2cpp");
   words_split(&c, "--gcc --relaxed-constexpr");
+  words_split(&c, is_hooked(j, u) ? "--hooked" : "");
   words_split(&c, splitting(&j->options, u));
   words_add(&c, u->source);
   words_add(&c, to);
@@ -138,8 +144,11 @@ static bool preprocess_and_translate(const InspectJob *j, const Unit *u, bool ap
   preprocessor_flags(&first, &j->options);
   words_add(&first, u->source);
   words_add(&second, CONFIG_ROOT "/build/cu2cpp");
-  words_split(&second, "--gcc --program --relaxed-constexpr --source");
-  words_add(&second, u->source);
+  words_split(&second, "--gcc --program --relaxed-constexpr");
+  if (!is_hooked(j, u)) {
+    words_split(&second, "--source");
+    words_add(&second, u->source);
+  }
   words_split(&second, splitting(&j->options, u));
   words_add(&second, numbered("kernels", u, ".ii"));
   words_add(&second, numbered("kernels", u, ".cpp"));

@@ -10,7 +10,8 @@
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
 // does. With --split, kernels with barriers get a second version, for all threads of a block at once: see compile/regions.c; with
 // CU2CPP_TELL in the environment it says of each kernel what became of it; with --instrument an inspector is instrumented of each thread's turn in it.
-// With --step TABLE, OUT is IN with a call before each statement, still CUDA C++: see compile/step_hooks.c.
+// With --step TABLE, OUT is IN with a call before each statement, still CUDA C++: see compile/step_hooks.c. With --hooked, IN is such a
+// text.
 // A kernel that is called without <<<>>> is an error to the compiler: see compile/unconfigured_calls.c.
 // What nvcc refuses and g++ accepts, such as a host function's call in a kernel, is an error to the compiler, too: see
 // compile/execution_spaces.c.
@@ -131,7 +132,7 @@ static void transform(const struct text *in, struct text *out) {
 }
 
 int main(int argc, char **argv) {
-  int program = 0, split = 0, instrumented = 0, relaxed = 0;
+  int program = 0, split = 0, instrumented = 0, relaxed = 0, hooked = 0;
   const char *table = NULL, *source = NULL;
   for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
     for_gcc |= strcmp(argv[1], "--gcc") == 0;
@@ -139,6 +140,7 @@ int main(int argc, char **argv) {
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
     instrumented |= strcmp(argv[1], "--instrument") == 0;
+    hooked |= strcmp(argv[1], "--hooked") == 0;
     relaxed |= strcmp(argv[1], "--relaxed-constexpr") == 0;
     if (argc > 2 && (strcmp(argv[1], "--step") == 0 || strcmp(argv[1], "--source") == 0)) {
       *(argv[1][3] == 't' ? &table : &source) = argv[2];
@@ -147,7 +149,7 @@ int main(int argc, char **argv) {
   }
   if (argc != 3) {
     fprintf(stderr,
-            "usage: cu2cpp [--gcc] [--judge] [--split [--instrument]] IN.cu OUT.cpp\n"
+            "usage: cu2cpp [--gcc] [--judge] [--hooked] [--split [--instrument]] IN.cu OUT.cpp\n"
             "       cu2cpp --step TABLE IN.cu OUT.cu\n"
             "       cu2cpp [--gcc] [--split [--instrument]] [--relaxed-constexpr] [--source IN.cu] --program IN.ii "
             "OUT.ii\n");
@@ -156,7 +158,7 @@ int main(int argc, char **argv) {
   input_name = argv[1];
   struct text in = read_file(argv[1]), out = {0}, marked = {0}, with_loops = {0}, errors = {0};
   join_launch_signs(&in);
-  if (source || !program) {
+  if (source || (!program && !hooked)) {
     struct text checked = source ? read_file(source) : in;
     join_launch_signs(&checked);
     append_space_errors(&checked, source ? source : input_name, program, relaxed, &errors);
@@ -164,6 +166,7 @@ int main(int argc, char **argv) {
   if (table) {
     append_line_directive(&out);
     write_step_hooks(&in, &out, table);
+    append(&out, errors.bytes ? errors.bytes : "", errors.length);
     write_file(argv[2], &out);
     return 0;
   }
