@@ -188,7 +188,7 @@ static void stopped(Dap *d, const char *reason, int id, const char *description)
     text_add(&body, ", \"hitBreakpointIds\": [%d]", id);
   if (f || description) {
     text_add(&body, ", \"description\": ");
-    text_json(&body, f ? f->kind : description);
+    text_json(&body, f ? f->title : description);
   }
   if (f) {
     text_add(&body, ", \"text\": ");

@@ -253,7 +253,7 @@ static void findings(const Record *r, int step, const StepView *view, int rows, 
     char text[600];
     if (f->step != step && f->other_step != step)
       continue;
-    snprintf(text, sizeof text, "!! finding %d, %.80s: %.400s", i + 1, f->kind, f->text);
+    snprintf(text, sizeof text, "!! finding %d, %.80s: %.400s", i + 1, f->title, f->text);
     page_wrapped(page, STEP_STYLE_RED, view->columns, 3, text);
     if (f->other_step < 0)
       continue;

@@ -82,8 +82,8 @@ class Player {
     const where = r.grid.every(n => n === 1) ? "the only block" : `block (${cut(r.at, r.grid)})`;
     const about = [where, `launch ${r.launch}`, r.files[0].name, plural(r.threads, "thread"), plural(r.warps, "warp"), "one order of many that a GPU may choose"];
     const title = `${r.kernel}<<<(${cut(r.grid, r.grid)}), (${cut(r.block, r.block)})>>>`;
-    this.findings = r.findings.slice(0, MOST_FINDINGS).map(f => f.step < 0 ? el("span", {}, `${f.k}: ${f.text}`) :
-      el("button", { type: "button", title: f.text, onclick: () => this.stop(this.go(f.step)) }, `${f.k}, step ${f.step}`));
+    this.findings = r.findings.slice(0, MOST_FINDINGS).map(f => f.step < 0 ? el("span", {}, `${f.title ?? f.k}: ${f.text}`) :
+      el("button", { type: "button", title: f.text, onclick: () => this.stop(this.go(f.step)) }, `${f.title ?? f.k}, step ${f.step}`));
     const list = el("ul", { class: "findings", "aria-label": "Findings" }, ...this.findings.map(b => el("li", {}, b)));
     if (r.findings.length > MOST_FINDINGS) list.append(el("li", {}, `and ${r.findings.length - MOST_FINDINGS} more: key f`));
     return el("header", {}, el(this.inBook ? "strong" : "h1", { class: "title" }, title), " ", el("span", { class: "about" }, about.join(" · ")),
@@ -246,7 +246,7 @@ class Player {
 
   /** A finding: of a race, both sides and the values of each order. */
   banner(f) {
-    const r = this.r, box = el("div", { class: "banner" }, el("p", {}, el("b", {}, `${f.k}: `), f.text));
+    const r = this.r, box = el("div", { class: "banner" }, el("p", {}, el("b", {}, `${f.title ?? f.k}: `), f.text));
     if (f.step < 0 || f.other_step < 0) return box;
     const element = f.array >= 0 && f.i >= 0 ? r.element(f.array, f.i) : "", place = element ? f.i * r.size(f.array) : -1;
     const sides = [[f.other_step, f.other], [f.step, f.thread]].sort((x, y) => x[0] - y[0]).map(([step, thread]) => {

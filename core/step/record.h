@@ -82,7 +82,7 @@ typedef struct StepFile {
 } StepFile;
 
 typedef struct StepFinding {
-  const char *kind, *text;
+  const char *kind, *title, *text;     // title: the kind as a person reads it
   int step, thread, other_step, other; // -1: none
   uint32_t lanes, other_lanes;
   int array; // -1: none

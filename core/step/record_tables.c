@@ -165,6 +165,8 @@ StepFinding read_finding(Reader *in) {
   while ((name = read_key(in, &first)))
     if (strcmp(name, "k") == 0)
       f.kind = read_text(in);
+    else if (strcmp(name, "title") == 0)
+      f.title = read_text(in);
     else if (strcmp(name, "text") == 0)
       f.text = read_text(in);
     else if (strcmp(name, "step") == 0)
@@ -185,5 +187,6 @@ StepFinding read_finding(Reader *in) {
       f.index = read_integer(in, INT64_MIN, INT64_MAX);
     else
       read_skip(in, 0);
+  f.title = f.title ? f.title : f.kind;
   return f;
 }

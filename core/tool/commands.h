@@ -97,7 +97,7 @@ void work_shown(const Exercise *e, char *path,
                 size_t bytes); // the same as it is best typed: from here, where it is below
 bool work_exists(void);
 int work_add_editor_files(void); // .vscode/ in it (editor_files.c); how many are new, -1 after an error message
-int work_start(void); // copies the stubs that are not there yet; how many, -1 after an error message
+int work_start(void);            // copies the stubs that are not there yet; how many, -1 after an error message
 
 // Several commands may run in one workspace. What reads one of its files to change it holds the lock from before until after.
 int work_lock(void);
