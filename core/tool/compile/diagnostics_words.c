@@ -17,6 +17,7 @@ static const Replacement replacements[] = {
     {"const cudasim_thread_index", "const uint3"},
     {"const struct cudasim_thread_index", "const uint3"},
     {"cudasim_thread_index", "uint3"},
+    {"const struct uint3", "const uint3"},
     {"struct cudasim_dim3", "dim3"},
     {"cudasim_dim3", "dim3"},
     {" [-fpermissive]", ""},
