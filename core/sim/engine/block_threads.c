@@ -320,6 +320,13 @@ void sim_fiber_entry(void) {
 
 // ---- polling ----
 
+static void let_inspected_blocks_run(const struct sim_executor *e) {
+  if (e->inspected) {
+    sim_inspector->pause(true);
+    sim_inspector->pause(false);
+  }
+}
+
 // The thread waits for another, and has looked `looks` times more.
 static void wait_by_polling(unsigned int looks, bool switches) {
   struct sim_executor *e = sim_executor;
@@ -327,13 +334,17 @@ static void wait_by_polling(unsigned int looks, bool switches) {
     return;
   const unsigned int polls = sim_get(&e->polls) + looks;
   sim_set(&e->polls, polls);
-  if ((!switches && polls % POLLS_BETWEEN_SWITCHES != 0) || cudasim_run_as_loop == CUDASIM_LOOP_RUNS)
+  if (!switches && polls % POLLS_BETWEEN_SWITCHES != 0)
     return;
-  sim_track(e);
   if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
     sim_grid_spread();
   if (polls > POLLS_UNTIL_SPREAD)
     sched_yield(); // for the blocks on other threads
+  if (cudasim_run_as_loop == CUDASIM_LOOP_RUNS) { // one thread after another, so only other blocks can run meanwhile
+    let_inspected_blocks_run(e);
+    return;
+  }
+  sim_track(e);
   if (polls > POLLS_UNTIL_LIVELOCK) {
     sim_report(e, "livelock: a thread polls memory that no other thread of its block changes");
     sim_report_threads(e);
@@ -344,10 +355,7 @@ static void wait_by_polling(unsigned int looks, bool switches) {
   e->state[e->current] = SIM_READY;
   e->look_again = true;
   sim_store_buffer_publish(false); // it goes on where it is
-  if (e->inspected) {
-    sim_inspector->pause(true);
-    sim_inspector->pause(false);
-  }
+  let_inspected_blocks_run(e);
   sim_suspend(e);
 }
 
