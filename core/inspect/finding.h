@@ -48,6 +48,7 @@ struct finding {
       in_block; // a block was running when it occurred first: in this launch (struct launch), at this index in the grid
   uint32_t launch, launch_of_name;
   unsigned int block[3];
+  bool hidden; // writes of one value that may be volatile flags
 };
 
 struct location {

@@ -11,6 +11,7 @@
 //     record_writer.c       the file that ./ferry reads
 //   shadow/memory.c         address spaces, allocation and initialization, shadow words
 //     shadow_word.h, race.c data races, after FastTrack (Flanagan and Freund, PLDI 2009)
+//     strong.c              atomic and volatile accesses
 //     vector_clock.c        happens-before within a warp; sync.c: by fences and atomics; launch_history.c: between launches, copies and
 //                           the host; host.c: the host's own accesses
 //   simt/simt_stack.c       from the traces of lanes to warp instructions (Fung et al., MICRO 2007); control_flow.c: post-dominators
@@ -45,6 +46,9 @@ enum event_kind {
   EVENT_ATOMIC_OF_BLOCK = EVENT_ATOMIC + 5 // atomicAdd_block: atomic among the threads of one block
 };
 enum { KIND_BITS = 5, KIND_MASK = (1 << KIND_BITS) - 1 };
+
+// What an atomic does, where it matters. ADDS_NOTHING: atomicAdd(p, 0), atomicOr(p, 0). EXCHANGES: atomicExch. SWAPS: atomicCAS.
+enum atomic_kind { ATOMIC_UPDATES, ATOMIC_ADDS_NOTHING, ATOMIC_EXCHANGES, ATOMIC_SWAPS };
 
 static inline uint32_t event_pc(uint32_t event) {
   return event >> KIND_BITS;
@@ -169,6 +173,7 @@ struct launch {
   const struct sim_vector_clock *stamp; // what is ordered before it; NULL: everything
   struct sync **syncs;                  // sync.c
   size_t sync_room;
+  bool any_block_release; // by __threadfence_block()
   struct acquire_log *acquire_logs;
   struct clock_vector *rows; // vector_clock.c
   struct late *late;         // reads of uninitialized memory
@@ -291,7 +296,15 @@ struct block_state {
   uint32_t last_event; // an access that was not stored as an event, while `last_at` is the lane's next position
   const uint32_t *last_at;
   const struct lane *last_lane;
-  bool exchanges; // the running access is an atomic exchange
+  struct {
+    enum atomic_kind kind;
+    uint64_t expected, value;
+  } atomic; // the running access, if it is one
+  struct {
+    uint64_t address;
+    uint32_t event, reads;
+    int thread;
+  } poll;         // the last volatile read, and how often its thread has repeated it
   bool skip_next; // the next access is out of bounds, and has been reported
   struct {
     struct finding *finding;

@@ -17,6 +17,7 @@ static void set(const char *name, const char *value) {
 
 static void begin_child(const InspectJob *j, bool descending, const char *record) {
   const InspectOptions *o = &j->options;
+  const char *mode = getenv("FERRY_SIM_MODE");
   set("FERRY_INSPECT_MIX", j->build.mix[0] ? j->build.mix : NULL);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
@@ -24,6 +25,8 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
   set("FERRY_SIM_ORDER", descending ? "descending" : "ascending");
+  if (descending && !(mode && strcmp(mode, "sync") == 0)) // there, a block cannot wait for one that has not begun
+    set("FERRY_SIM_BLOCKS", "descending");
   set("FERRY_INSPECT_COUNTS", descending && !inspect_models_gpu(o) ? "0" : NULL); // counts come from the other run
   set("FERRY_CUDA", "sim");
   if (descending || o->quiet) {

@@ -10,12 +10,14 @@
 #include "inspect/shadow/host.h"
 #include "inspect/runtime/lane.h"
 #include "inspect/shadow/memory.h"
-#include "inspect/shadow/sync.h"
+#include "inspect/shadow/strong.h"
 #include "inspect/program.h"
 
 __thread struct block_state *inspect_current;
 __thread struct tail inspect_tail;
 __thread uint64_t inspect_calls;
+
+void cudasim_pause(void); // the simulator's
 
 #define CALLER __builtin_return_address(0)
 
@@ -69,8 +71,20 @@ static __attribute__((noinline)) void strong_elsewhere(uint64_t address, unsigne
   host_access_strong(address, bytes, pc, writes);
 }
 
-// Volatile accesses to memory that other blocks see do not race with each other, and synchronize like atomics: a
-// volatile write after a fence releases, a volatile read acquires.
+// A loop that polls a volatile word: now and then lets the other threads and blocks run.
+static void poll(struct block_state *bs, uint64_t address, uint32_t event) {
+  enum { READS = 64 };
+  const bool again = bs->poll.address == address && bs->poll.event == event && bs->poll.thread == bs->thread;
+  bs->poll.address = address;
+  bs->poll.event = event;
+  bs->poll.thread = bs->thread;
+  bs->poll.reads = again ? bs->poll.reads + 1 : 0;
+  if (bs->poll.reads % READS == READS - 1)
+    cudasim_pause();
+}
+
+// Volatile accesses to memory that other blocks see synchronize like atomics: a volatile write after a fence releases,
+// a volatile read acquires.
 static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned bytes, uint32_t event) {
   struct block_state *bs = inspect_current;
   struct memory *memory;
@@ -80,10 +94,12 @@ static __attribute__((noinline)) void volatile_access(uint64_t address, unsigned
     return;
   }
   program_has_volatile(event_pc(event));
+  if (is_read(event) && !bs->idle)
+    poll(bs, address, event);
   access_at(address, bytes, event, false);
   const enum space space = memory_space(bs, address, &memory, &offset);
   if (space == SPACE_GLOBAL || space == SPACE_VARIABLE)
-    sync_volatile(bs, address, is_read(event));
+    strong_synchronize(bs, memory_shadow_word(memory, offset), event, address, is_read(event));
 }
 
 #define ACCESS(address, bytes, kind)                                                                                   \
@@ -198,24 +214,34 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
   ATOMIC_ACCESS(address, (unsigned)bytes);
 }
 
-#define ATOMIC_UPDATE(bits, T, name, builtin)                                                                          \
+#define ATOMIC_OF_KIND(address, bytes, kind, expected, value)                                                          \
+  do {                                                                                                                 \
+    atomic_is(kind, expected, value);                                                                                  \
+    ATOMIC_ACCESS(address, bytes);                                                                                     \
+    atomic_is(ATOMIC_UPDATES, 0, 0);                                                                                   \
+  } while (0)
+static void atomic_is(enum atomic_kind kind, uint64_t expected, uint64_t value) {
+  struct block_state *bs = inspect_current;
+  if (bs == NULL)
+    return;
+  bs->atomic.kind = kind;
+  bs->atomic.expected = expected;
+  bs->atomic.value = value;
+}
+
+#define ATOMIC_UPDATE(bits, T, name, builtin, neutral)                                                                 \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order) {                                                  \
     (void)order;                                                                                                       \
-    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
+    ATOMIC_OF_KIND(p, bits / 8, value == (T)(neutral) ? ATOMIC_ADDS_NOTHING : ATOMIC_UPDATES, 0, 0);                   \
     return builtin(p, value, __ATOMIC_SEQ_CST);                                                                        \
   }
 // Whether the program uses the old value is unknown, so uninitialized memory is not reported.
 #define ATOMIC_EXCHANGE(bits, T)                                                                                       \
   T __tsan_atomic##bits##_exchange(volatile T *p, T value, int order);                                                 \
   T __tsan_atomic##bits##_exchange(volatile T *p, T value, int order) {                                                \
-    struct block_state *bs = inspect_current;                                                                          \
     (void)order;                                                                                                       \
-    if (bs)                                                                                                            \
-      bs->exchanges = true;                                                                                            \
-    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
-    if (bs)                                                                                                            \
-      bs->exchanges = false;                                                                                           \
+    ATOMIC_OF_KIND(p, bits / 8, ATOMIC_EXCHANGES, 0, value);                                                           \
     return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                            \
   }
 #define ATOMIC_COMPARE(bits, T, name)                                                                                  \
@@ -223,7 +249,7 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
   int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure) {     \
     (void)order;                                                                                                       \
     (void)failure;                                                                                                     \
-    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
+    ATOMIC_OF_KIND(p, bits / 8, ATOMIC_SWAPS, *expected, value);                                                       \
     return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                     \
   }
 // An atomic load is part of a compare-and-exchange loop (atomicAdd of a float), of which only the exchange counts.
@@ -242,11 +268,11 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                      \
   }                                                                                                                    \
   ATOMIC_EXCHANGE(bits, T)                                                                                             \
-  ATOMIC_UPDATE(bits, T, fetch_add, __atomic_fetch_add)                                                                \
-  ATOMIC_UPDATE(bits, T, fetch_sub, __atomic_fetch_sub)                                                                \
-  ATOMIC_UPDATE(bits, T, fetch_and, __atomic_fetch_and)                                                                \
-  ATOMIC_UPDATE(bits, T, fetch_or, __atomic_fetch_or)                                                                  \
-  ATOMIC_UPDATE(bits, T, fetch_xor, __atomic_fetch_xor)                                                                \
+  ATOMIC_UPDATE(bits, T, fetch_add, __atomic_fetch_add, 0)                                                             \
+  ATOMIC_UPDATE(bits, T, fetch_sub, __atomic_fetch_sub, 0)                                                             \
+  ATOMIC_UPDATE(bits, T, fetch_and, __atomic_fetch_and, ~0ull)                                                         \
+  ATOMIC_UPDATE(bits, T, fetch_or, __atomic_fetch_or, 0)                                                               \
+  ATOMIC_UPDATE(bits, T, fetch_xor, __atomic_fetch_xor, 0)                                                             \
   ATOMIC_COMPARE(bits, T, strong)                                                                                      \
   ATOMIC_COMPARE(bits, T, weak)
 ATOMICS(8, uint8_t)

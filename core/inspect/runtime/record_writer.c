@@ -147,7 +147,7 @@ static void write_all(FILE *out) {
   for (size_t i = 0; kernels_at(i); i++)
     write_kernel(out, kernels_at(i), i);
   for (size_t i = 0; finding_at(i); i++)
-    if (!is_a_race(finding_at(i)))
+    if (!finding_at(i)->hidden && !is_a_race(finding_at(i)))
       write_finding(out, finding_at(i));
   fprintf(out, "end\n");
   uselocale(before);

@@ -418,7 +418,7 @@ void memory_check(struct block_state *bs, uint64_t address, unsigned bytes, uint
     written |= state[i] == WRITTEN;
     unwritten_byte |= state[i] == UNWRITTEN;
   }
-  bool reads = is_read(event) || (is_atomic(event) && !bs->exchanges);
+  bool reads = is_read(event) || (is_atomic(event) && bs->atomic.kind != ATOMIC_EXCHANGES);
   if (reads && !written)
     unwritten(bs, address, bytes, event);
   if (unwritten_byte && !is_read(event))

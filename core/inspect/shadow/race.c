@@ -13,6 +13,7 @@
 
 #include "inspect/shadow/vector_clock.h"
 #include "inspect/shadow/memory.h"
+#include "inspect/shadow/strong.h"
 #include "inspect/shadow/sync.h"
 #include "inspect/shadow/launch_history.h"
 #include "inspect/program.h"
@@ -212,57 +213,61 @@ static void await_value(struct block_state *bs, struct finding *finding, uint64_
 void race_resolve_equal(struct block_state *bs) {
   struct finding *finding = bs->equal.finding;
   bs->equal.finding = NULL;
-  if (finding && memcmp(bs->equal.before, (const void *)(uintptr_t)bs->equal.address, bs->equal.bytes) != 0) // NOLINT
+  if (finding && memcmp(bs->equal.before, (const void *)(uintptr_t)bs->equal.address, bs->equal.bytes) != 0) { // NOLINT
     finding->kind = bs->equal.kind;
+    finding->hidden = false;
+  }
 }
 
 bool race_awaits_value(const struct block_state *bs, uint32_t event) {
   return bs->equal.finding && (is_read(event) || event == bs->equal.event);
 }
 
+static const char *missing_fence(struct block_state *bs, const struct access *before) {
+  static const char *const texts[] = {
+      [LACKS_ORDER] = "",
+      [LACKS_SCOPE] = "; only a __threadfence_block() orders them, which orders threads of one block: use "
+                      "__threadfence()",
+      [LACKS_FENCE_OF_LOCK] = "; the second thread took a lock with atomicCAS, and has executed no __threadfence() "
+                              "since"};
+  return texts[sync_lacks(bs, before)];
+}
+
 static void report(struct block_state *bs, enum finding_kind kind, const struct access *before, uint32_t event,
                    uint64_t address, enum space space) {
   char what[200];
   const unsigned block = block_of(bs->launch, bs->instance);
-  bool writes = !is_read(before->event) && !is_read(event) && !is_atomic(event) && !is_atomic(before->event);
+  const bool strong = strong_both(bs, before, event);
+  const bool writes =
+      !is_read(before->event) && !is_read(event) && !is_atomic(event) && (strong || !is_atomic(before->event));
   struct location location = {event_pc(before->event), event_pc(event), allocated_at(address, space), NULL, 0, 0};
   const enum finding_kind if_different = kind;
-  if (writes && !finding_has(kind, bs->launch->kernel, location))
+  const bool known = finding_has(kind, bs->launch->kernel, location);
+  if (writes && !known)
     kind = FIND_EQUAL;
   describe(bs, address, space, what, sizeof what);
+  const char *fence = known ? "" : missing_fence(bs, before);
   struct finding *finding;
   if (before->instance == bs->instance)
-    finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d %s, thread %d %s, in block %u", what,
-                          before->thread, race_verb(before->event), bs->thread, race_verb(event), block);
+    finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d %s, thread %d %s, in block %u%s", what,
+                          before->thread, race_verb(before->event), bs->thread, race_verb(event), block, fence);
   else
-    finding = finding_add(kind, bs->launch->kernel, location, "%s: thread %d of block %u %s, thread %d of block %u %s",
-                          what, before->thread, block_of(bs->launch, before->instance), race_verb(before->event),
-                          bs->thread, block, race_verb(event));
+    finding =
+        finding_add(kind, bs->launch->kernel, location, "%s: thread %d of block %u %s, thread %d of block %u %s%s",
+                    what, before->thread, block_of(bs->launch, before->instance), race_verb(before->event), bs->thread,
+                    block, race_verb(event), fence);
+  finding->hidden |= finding->count == 1 && kind == FIND_EQUAL && strong;
   if (finding_observer)
     finding_observer->race(finding, before, event, address);
   await_value(bs, finding, address, access_bytes(event), event, if_different);
-}
-
-// Atomic and volatile accesses to global memory do not race with each other: they are how threads synchronize.
-// Volatile accesses of one warp's lanes do race, and so do those to shared memory, where there are barriers.
-static bool is_strong(const struct block_state *bs, const struct access *access, uint32_t event) {
-  return is_atomic(event) ? !is_atomic_of_block(event) || access->instance == bs->instance
-                          : program_is_volatile(event_pc(event));
-}
-
-static bool agree(const struct block_state *bs, const struct access *before, uint32_t event, enum space space,
-                  bool one_warp) {
-  const bool atomic = is_atomic(before->event) || is_atomic(event);
-  const bool global = space == SPACE_GLOBAL || space == SPACE_VARIABLE;
-  return (atomic || (global && !one_warp)) && is_strong(bs, before, before->event) && is_strong(bs, before, event);
 }
 
 // The earlier access is in this block and phase, by another thread, and one of the two writes.
 static __attribute__((noinline)) void conflict(struct block_state *bs, const struct access *before, uint32_t event,
                                                uint64_t address, enum space space) {
   bool one_warp = before->thread / WARP == (unsigned)bs->thread / WARP;
-  if (vector_clock_orders(bs, before->thread, before->warp_clock) || agree(bs, before, event, space, one_warp) ||
-      sync_happens_before(bs, before))
+  if (vector_clock_orders(bs, before->thread, before->warp_clock) ||
+      strong_agree(bs, before, event, address, space, one_warp) || sync_happens_before(bs, before))
     return;
   report(bs, one_warp ? FIND_RACE_WARP : FIND_RACE_BLOCK, before, event, address, space);
 }
@@ -297,7 +302,7 @@ void race_in_flight(struct block_state *bs, uint64_t address, unsigned bytes, ui
 // The earlier access is another block's, in the same launch.
 static __attribute__((noinline)) void conflict_of_blocks(struct block_state *bs, const struct access *before,
                                                          uint32_t event, uint64_t address, enum space space) {
-  if (!agree(bs, before, event, space, false) && !sync_happens_before(bs, before))
+  if (!strong_agree(bs, before, event, address, space, false) && !sync_happens_before(bs, before))
     report(bs, FIND_RACE_GRID, before, event, address, space);
 }
 
@@ -436,6 +441,8 @@ static bool check_shadow_word(struct block_state *bs, struct shadow_word *word, 
   struct shadow_state *r = race_inflate(word);
   const bool written = is_of_block(bs, &r->write);
   check_pair(bs, &r->write, event, address, space);
+  if (r->plain.interval && (is_atomic(event) || program_is_volatile(event_pc(event))))
+    check_pair(bs, &r->plain, event, address, space);
   if (is_read(event)) {
     record_read(bs, r, now);
     summarize(bs, word, r, space);
@@ -443,6 +450,10 @@ static bool check_shadow_word(struct block_state *bs, struct shadow_word *word, 
   }
   check_pair(bs, &r->read, event, address, space);
   check_pair(bs, &r->other, event, address, space);
+  if (!is_atomic(event))
+    r->plain.interval = 0;
+  else if (!is_atomic(r->write.event) && !program_is_volatile(event_pc(r->write.event)))
+    r->plain = r->write; // races with atomics in other blocks, although this one follows it
   r->write = *now;
   word->last.interval = 0;
   return written;
@@ -450,13 +461,15 @@ static bool check_shadow_word(struct block_state *bs, struct shadow_word *word, 
 
 void race_check(struct block_state *bs, struct shadow_word *words, unsigned count, uint32_t event, uint64_t address,
                 enum space space) {
-  const struct epoch now = {bs->interval, event, bs->accessor};
+  const bool shared = space == SPACE_SHARED || space == SPACE_DYNAMIC;
+  const bool reads = is_atomic(event) && strong_leaves_value(bs, event, address);
+  const bool as_read = reads && !is_atomic_of_block(event) && !shared;
+  const struct epoch now = {bs->interval, as_read ? strong_as_read(event) : event, bs->accessor};
   bool written = false;
   for (unsigned i = 0; i < count; i++)
     written |= check_shadow_word(bs, &words[i], &now, address, space);
-  if ((space == SPACE_SHARED || space == SPACE_DYNAMIC) && (is_read(event) || (is_atomic(event) && !bs->exchanges)) &&
-      !written)
+  if (shared && (is_read(event) || (is_atomic(event) && bs->atomic.kind != ATOMIC_EXCHANGES)) && !written)
     early_read(bs, event, address, space);
   if (is_atomic(event))
-    sync_atomic(bs, address);
+    strong_synchronize(bs, words, event, address, reads);
 }

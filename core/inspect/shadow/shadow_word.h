@@ -28,6 +28,7 @@ static inline unsigned thread_of(const struct epoch *epoch) {
 
 struct shadow_state {
   struct epoch write, read, other; // other: a read by another thread than `read`, in the same phase
+  struct epoch plain;              // the last plain write, if `write` is an atomic
 };
 enum { STATES_PER_CHUNK = 4096 };
 

@@ -3,6 +3,12 @@
 // or by a volatile write (a release); another thread later changes the flag atomically or reads it as a volatile (an
 // acquire). Each such address is a synchronization variable with a list of releases; each block has a log of its
 // acquires. A question is answered by a search from the block's acquires through the releases they reached.
+//
+// Who takes a lock by atomicCAS executes a fence before it uses what the lock protects: until then, the acquire orders
+// nothing. Other acquires need none (docs/inspector.md).
+//
+// The same search says whether a thread has seen a write to the flag itself: a write that another thread reads gets an
+// entry in the variable's list that releases nothing, and so does each later one.
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +26,8 @@ struct release {
   const struct clock_vector *row; // and of each lane
   uint16_t thread;
   bool of_block;                   // by __threadfence_block(): for threads of the block only
+  bool is_write;                   // a write of the flag in phase `own` at `own_clock`, which releases nothing:
+  uint32_t number;                 // the variable's so many-th entry
   struct acquire_log *acquire_log; // of the releasing block: its first `known` acquires
   uint32_t known;
 };
@@ -27,8 +35,8 @@ struct release {
 struct sync {
   uint64_t address;
   struct release *releases;
-  uint32_t count, room;
-  uint32_t visited; // releases already visited by the query numbered `query`
+  uint32_t count, room, acquired; // acquired: the most that an acquire has reached
+  uint32_t visited;               // releases already visited by the query numbered `query`
   uint64_t query;
   struct sync *next;
 };
@@ -38,6 +46,7 @@ struct acquire {
   struct sync *sync;
   uint32_t count, phase, warp_clock;
   uint16_t thread;
+  bool takes_lock; // an atomicCAS that changed the variable
 };
 
 struct acquire_log {
@@ -109,20 +118,23 @@ static struct acquire_log *own_acquire_log(struct block_state *bs) {
   return bs->acquire_log;
 }
 
-static void acquire(struct block_state *bs, struct sync *sync) {
+static void acquire(struct block_state *bs, struct sync *sync, bool takes_lock) {
   struct acquire_log *h = own_acquire_log(bs);
   struct acquire *last = h->count ? &h->acquires[h->count - 1] : NULL;
+  const uint32_t now = bs->clock.warp_clock[bs->thread];
+  sync->acquired = sync->count;
   if (last && last->sync == sync && last->thread == bs->thread && last->phase == bs->phase &&
-      !vector_clock_orders(bs, last->thread, last->warp_clock)) { // it has not synchronized with a lane since
+      !vector_clock_orders(bs, last->thread, last->warp_clock) && // it has not synchronized with a lane since
+      (now == last->warp_clock || (!takes_lock && !last->takes_lock))) {
     last->count = sync->count;
+    last->takes_lock |= takes_lock;
     return;
   }
   if (h->count == h->room) {
     h->room = h->room ? 2 * h->room : 8;
     h->acquires = inspect_resize(h->acquires, h->room * sizeof *h->acquires);
   }
-  h->acquires[h->count++] =
-      (struct acquire){sync, sync->count, bs->phase, bs->clock.warp_clock[bs->thread], (uint16_t)bs->thread};
+  h->acquires[h->count++] = (struct acquire){sync, sync->count, bs->phase, now, (uint16_t)bs->thread, takes_lock};
 }
 
 // By the running thread, of nothing yet. Releases are compared as bytes, so padding is zeroed.
@@ -163,12 +175,53 @@ static void release(struct block_state *bs, struct sync *sync, bool of_block) {
   add_release(sync, &r);
 }
 
-static void synchronize(struct block_state *bs, uint64_t address, bool acquires, bool releases) {
-  const bool to_all = releases && (bs->fenced[bs->thread].phase || fenced_before(bs));
-  const bool to_block = releases && bs->fenced_block[bs->thread].phase;
-  struct sync *sync = find(bs->launch, address, to_all || to_block);
-  if (sync && sync->count && acquires)
-    acquire(bs, sync);
+static bool is_of_write(const struct release *r, const struct access *write) {
+  return r->is_write && r->instance == write->instance && r->thread == write->thread && r->own == write->phase &&
+         r->own_clock == write->warp_clock;
+}
+
+// The entry of this write, if it is the last one; NULL: it has none.
+static const struct release *entry_of(const struct sync *sync, const struct access *write) {
+  for (uint32_t i = sync->count; i-- > 0;)
+    if (sync->releases[i].is_write)
+      return is_of_write(&sync->releases[i], write) ? &sync->releases[i] : NULL;
+  return NULL;
+}
+
+static void add_write(struct sync *sync, const struct access *write) {
+  struct release r;
+  memset(&r, 0, sizeof r);
+  r.instance = write->instance;
+  r.own = write->phase;
+  r.own_clock = write->warp_clock;
+  r.thread = write->thread;
+  r.is_write = true;
+  r.number = sync->count;
+  add_release(sync, &r);
+}
+
+// A write that nobody has read needs no entry, unless an earlier one of this thread has one, from which it could not be told.
+static void wrote(struct block_state *bs, struct sync *sync) {
+  const struct access write = {.instance = bs->instance,
+                               .phase = bs->phase,
+                               .warp_clock = bs->clock.warp_clock[bs->thread],
+                               .thread = (uint16_t)bs->thread};
+  const struct release *entry = entry_of(sync, &write);
+  if (entry && entry->number < sync->acquired)
+    add_write(sync, &write);
+}
+
+void sync_access(struct block_state *bs, uint64_t address, struct sync_access access) {
+  const bool to_all = access.releases && (bs->fenced[bs->thread].phase || fenced_before(bs));
+  const bool to_block = access.releases && bs->fenced_block[bs->thread].phase;
+  struct sync *sync = find(bs->launch, address, to_all || to_block || access.seen);
+  if (access.seen && !entry_of(sync, access.seen))
+    add_write(sync, access.seen);
+  if (sync && sync->count && access.acquires)
+    acquire(bs, sync, access.takes_lock);
+  if (sync && access.writes)
+    wrote(bs, sync);
+  bs->launch->any_block_release |= to_block;
   if (to_block)
     release(bs, sync, true);
   if (to_all) {
@@ -177,19 +230,11 @@ static void synchronize(struct block_state *bs, uint64_t address, bool acquires,
   }
 }
 
-void sync_atomic(struct block_state *bs, uint64_t address) {
-  synchronize(bs, address, true, true);
-}
-
-void sync_volatile(struct block_state *bs, uint64_t address, bool reads) {
-  synchronize(bs, address, reads, !reads);
-}
-
 // A cuda::barrier or cuda::pipeline at this address: the thread releases what it has done so far, or it acquires.
 void sync_object(struct block_state *bs, uint64_t address, bool releases) {
   struct sync *sync = find(bs->launch, address, true);
   if (!releases) {
-    acquire(bs, sync);
+    acquire(bs, sync, false);
     return;
   }
   sync_fence(bs, true);
@@ -202,7 +247,7 @@ void sync_object(struct block_state *bs, uint64_t address, bool releases) {
 void sync_grid_barrier(struct block_state *bs, unsigned number, bool arrives) {
   struct sync *sync = find(bs->launch, (uint64_t)number * 4, true);
   if (!arrives) {
-    acquire(bs, sync);
+    acquire(bs, sync, false);
     return;
   }
   struct release r = new_release(bs);
@@ -211,9 +256,18 @@ void sync_grid_barrier(struct block_state *bs, unsigned number, bool arrives) {
   add_release(sync, &r);
 }
 
-// The access that is asked about, and the block instance that asks.
+// What is asked: about an access (else whether the first `wanted_count` entries of the variable `wanted` are known), and the
+// block instance that asks. `any_scope`: would it be ordered if all fences were __threadfence()? `any_lock`: if a fence
+// followed each lock that was taken?
 static const struct access *queried;
 static uint64_t querying_instance;
+static const struct sync *wanted;
+static uint32_t wanted_count;
+static bool any_scope, any_lock;
+
+static bool may_know(const struct release *r) {
+  return !r->of_block || any_scope || r->instance == querying_instance;
+}
 
 // Is the access by another lane of the releasing thread's warp, in the phase of its fence, and did that thread know
 // of it?
@@ -225,7 +279,7 @@ static bool knew_lane_of_warp(const struct release *r, const struct access *acce
 
 static bool release_covers(const struct release *r) {
   const struct access *access = queried;
-  if (r->instance != access->instance || (r->of_block && r->instance != querying_instance))
+  if (r->is_write || access == NULL || r->instance != access->instance || !may_know(r))
     return false;
   if (r->thread == access->thread)
     return access->phase < r->before || access->phase < r->own ||
@@ -263,6 +317,8 @@ static void visit_acquired(struct acquire_log *h, uint32_t count) {
 // True: one of the releases orders the access.
 static bool visit_releases(struct sync *sync, uint32_t count) {
   const uint32_t first = sync->query == query_number ? sync->visited : 0;
+  if (sync == wanted && count >= wanted_count)
+    return true;
   if (count <= first)
     return false;
   sync->query = query_number;
@@ -271,8 +327,7 @@ static bool visit_releases(struct sync *sync, uint32_t count) {
     if (release_covers(&sync->releases[i]))
       return true;
   for (uint32_t i = first; i < count; i++)
-    if (sync->releases[i].acquire_log &&
-        (!sync->releases[i].of_block || sync->releases[i].instance == querying_instance))
+    if (sync->releases[i].acquire_log && may_know(&sync->releases[i]))
       visit_acquired(sync->releases[i].acquire_log, sync->releases[i].known);
   return false;
 }
@@ -284,10 +339,28 @@ static bool ordered_by(struct block_state *bs, bool by_barrier) {
   return true;
 }
 
-// Is the earlier access ordered before the running thread by what it, or its block before a barrier, has acquired?
-bool sync_happens_before(struct block_state *bs, const struct access *before) {
+static bool is_since(struct fence fence, const struct acquire *a) {
+  return fence.phase > a->phase || (fence.phase == a->phase && fence.warp_clock > a->warp_clock);
+}
+
+// Has the running thread taken a lock, and neither reached a barrier nor executed a fence since?
+static bool lacks_fence(const struct block_state *bs, const struct acquire *a) {
+  return a->takes_lock && !any_lock && a->thread == bs->thread && a->phase == bs->phase &&
+         !is_since(bs->fenced[bs->thread], a);
+}
+
+// After __threadfence_block(), a lock orders what threads of this block released.
+static bool orders_in_block(const struct block_state *bs, const struct acquire *a) {
+  if (queried == NULL || !is_since(bs->fenced_block[bs->thread], a))
+    return false;
+  for (uint32_t i = a->count; i-- > 0;)
+    if (a->sync->releases[i].instance == bs->instance && release_covers(&a->sync->releases[i]))
+      return true;
+  return false;
+}
+
+static bool search(struct block_state *bs) {
   const struct acquire_log *h = bs->acquire_log;
-  queried = before;
   querying_instance = bs->instance;
   bool by_barrier = false;
   query_number++;
@@ -298,6 +371,11 @@ bool sync_happens_before(struct block_state *bs, const struct access *before) {
         a->thread == bs->thread || (a->phase == bs->phase && vector_clock_orders(bs, a->thread, a->warp_clock));
     if (!own && a->phase >= bs->phase)
       continue;
+    if (queried && lacks_fence(bs, a)) {
+      if (orders_in_block(bs, a))
+        return true;
+      continue;
+    }
     by_barrier |= !own;
     if (visit_releases(a->sync, a->count))
       return ordered_by(bs, !own);
@@ -306,6 +384,41 @@ bool sync_happens_before(struct block_state *bs, const struct access *before) {
     const struct known k = to_visit[--to_visit_count];
     if (visit_releases(k.sync, k.count))
       return ordered_by(bs, by_barrier);
+  }
+  return false;
+}
+
+// Is the earlier access ordered before the running thread by what it, or its block before a barrier, has acquired?
+bool sync_happens_before(struct block_state *bs, const struct access *before) {
+  queried = before;
+  wanted = NULL;
+  any_scope = any_lock = false;
+  return search(bs);
+}
+
+// Which fence would order the earlier access before the running thread, if it is unordered?
+enum sync_lack sync_lacks(struct block_state *bs, const struct access *before) {
+  queried = before;
+  wanted = NULL;
+  any_scope = bs->launch->any_block_release;
+  any_lock = false;
+  if (any_scope && search(bs))
+    return LACKS_SCOPE;
+  any_lock = true;
+  return bs->acquire_log && search(bs) ? LACKS_FENCE_OF_LOCK : LACKS_ORDER;
+}
+
+// Has the running thread seen this write to the address?
+bool sync_has_seen(struct block_state *bs, uint64_t address, const struct access *write) {
+  const struct sync *sync = find(bs->launch, address, false);
+  for (uint32_t i = sync ? sync->count : 0; i-- > 0;) {
+    if (!is_of_write(&sync->releases[i], write))
+      continue;
+    queried = NULL;
+    wanted = sync;
+    wanted_count = i + 1;
+    any_scope = any_lock = true; // a value that has been read is known, with or without a fence
+    return search(bs);
   }
   return false;
 }

@@ -99,6 +99,19 @@ inspect warps_right
 result $? 'nor is anything found where meetings order lanes by way of others, or after 65536 of them' \
   "status $status: $(found | tr '\n' ' ')"
 
+# ---- volatile words, atomics and locks ----
+
+inspect strong_wrong
+difference=$(diff <(expected "$kernels/strong_wrong.cu") <(found))
+result $? 'volatile words, atomics and locks that do not order what they should' \
+  "expected (<), found (>): $(grep '^[<>]' <<<"$difference" | tr '\n' ' ') $(tail -n 3 "$work/err")"
+grep -q 'use __threadfence()' "$work/json" && grep -q 'took a lock with atomicCAS' "$work/json"
+result $? 'and which fence is missing' "$(grep narrow_fence "$work/json")"
+inspect strong_right
+[ "$status" = 0 ] && [ -z "$(found)" ]
+result $? 'nor is anything found where flags are polled, written again after they were seen, or set by all' \
+  "status $status: $(found | tr '\n' ' ') $(tail -n 3 "$work/err")"
+
 inspect many_blocks
 difference=$(diff <(expected "$kernels/many_blocks.cu") <(found))
 result $? 'a race is found after 2^32 blocks' \
