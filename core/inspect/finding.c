@@ -95,8 +95,10 @@ struct finding *finding_add(enum finding_kind kind, struct kernel *kernel, struc
   char text[512];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  int length = vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  if (inspect_launch_text && length < (int)sizeof text)
+    snprintf(text + length, sizeof text - (size_t)length, ", in the launch with %s", inspect_launch_text);
   f = findings[finding_count++] = inspect_allocate(sizeof *f);
   *f = (struct finding){.kind = kind,
                         .kernel = kernel,

@@ -8,6 +8,7 @@
 //     async.c               asynchronous copies to shared memory
 //     block_state.c         what the simulator reports: launches, blocks, threads, barriers; kernels.c: data of each kernel
 //     loops.c               kernels that run as loops over their block's threads
+//     bare.c                launches of a kernel that has no program
 //     record_writer.c       the file that ./ferry reads
 //   shadow/memory.c         address spaces, allocation and initialization, shadow words
 //     shadow_word.h, race.c data races, after FastTrack (Flanagan and Freund, PLDI 2009)
@@ -332,6 +333,10 @@ extern __thread uint64_t inspect_calls __attribute__((tls_model("initial-exec"))
 extern bool inspect_scored;
 // FERRY_INSPECT_COUNTS=0: only look for findings, count nothing. ./ferry inspect counts in one of its two runs.
 extern bool inspect_counts;
+// Of a kernel without a program: the input of the running launch, what was launched, and the events of all launches (bare.c).
+extern const char *inspect_launch_text;
+extern char *inspect_launched_text;
+extern uint64_t inspect_events;
 void inspect_hold(void);
 void inspect_release(void);
 

@@ -20,12 +20,12 @@ The protocol, which is older than the results in docs/races.md:
   with boundsBug alone has an access out of bounds and no race.
 - ScoR: each file as it is. The name begins with race_ or norace_.
 - GPUVerify: launched as the comment in its second line says, with arrays of as many elements as threads and 4096 more; annotations are
-  empty macros, and `x == NUMBER` in __requires gives an argument. "pass" is clean. Of those that fail, racy are those whose comment speaks of a race ("race", "racy", "Write by thread") or that
+  macros that do nothing, and `x == NUMBER` in __requires gives an argument. "pass" is clean. Of those that fail, racy are those whose comment speaks of a race ("race", "racy", "Write by thread") or that
   lie in fail_tests or cooperative_groups/fail; the others fail for assertions, null pointers and invariants, and are left out, as are
   those whose label is an error of GPUVerify's own tools.
 - Faial: a kernel is launched with 4 blocks of 64 threads, such arrays, 4096 bytes of dynamic shared memory, and float as the type of a
   template;
-  annotations are empty macros. The name begins with racy- or drf-. Faial's own default is one block, so a label may differ.
+  annotations are macros that do nothing. The name begins with racy- or drf-. Faial's own default is one block, so a label may differ.
 """
 
 import argparse
@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RACES = re.compile(r"race-|divergent|lanes")
 SECONDS = 300
 # What GPUVerify and Faial write into kernels for their proofs.
-ANNOTATIONS = "requires ensures invariant global_invariant assert assume axiom modifies reads_from requires_fresh_array " \
+ANNOTATIONS = "requires ensures invariant global_invariant assert assume modifies reads_from requires_fresh_array " \
     "function_wide_invariant candidate_invariant global_assert barrier_invariant".split()
 
 
@@ -73,7 +73,9 @@ def scor(root):
 def annotations():
     """A header, included after the system's, in which annotations are empty macros."""
     header = ROOT / "build/races_annotations.h"
-    header.write_text("#include <cassert>\n#include <cooperative_groups.h>\n#include <curand_kernel.h>\n" + "".join(f"#undef __{w}\n#define __{w}(...)\n" for w in ANNOTATIONS))
+    header.write_text("#include <cassert>\n#include <cooperative_groups.h>\n#include <curand_kernel.h>\n" + "".join(f"#undef __{w}\n#define __{w}(...) (void)0\n" for w in ANNOTATIONS) +
+                      "#define __axiom(...) static_assert(true)\n"
+                      "namespace cooperative_groups { template <class G> void synchronize(G group) { group.sync(); } }\n")
     return ["-include", header, "--arg", "*=[threads + 4096]"]
 
 

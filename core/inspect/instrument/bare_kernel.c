@@ -257,6 +257,22 @@ static void put_string(FILE *out, const char *text) {
   fputc('"', out);
 }
 
+// A kernel with a grid barrier is launched cooperatively.
+static void put_launch(FILE *out, const BareKernel *k, const char *kernel, const char *text) {
+  const bool cooperative = strstr(text, "this_grid") || strstr(text, "grid_group");
+  if (cooperative)
+    fputs("    void *arguments[] = {", out);
+  else
+    fprintf(out, "    %s<<<l.grid, l.block, l.shared>>>(", kernel);
+  for (int i = 0; i < k->count; i++)
+    fprintf(out, "%s%sa%d.value", i ? ", " : "", cooperative ? "&" : "", i);
+  if (cooperative)
+    fprintf(out, "%s};\n    cudaLaunchCooperativeKernel(%s, l.grid, l.block, arguments, l.shared);\n",
+            k->count ? "" : "nullptr", kernel);
+  else
+    fputs(");\n", out);
+}
+
 static void put_main(FILE *out, const InspectJob *j, const BareKernel *k, const char *grid, const char *block) {
   const InspectOptions *o = &j->options;
   const char *kernel = o->kernel ? o->kernel : k->name;
@@ -273,17 +289,17 @@ static void put_main(FILE *out, const InspectJob *j, const BareKernel *k, const 
           "  ferry_bare::launch l = {{%s}, {%s}, %s, parameters, ",
           kernel, k->count, grid, block, o->shared ? o->shared : "0");
   put_string(out, given_of(o, OTHER_ARRAYS));
-  fprintf(out, ", %d, {}};\n  for (int how = 0; how < ferry_bare::FILLS; how++) {\n", k->count);
+  fprintf(out, ", %d, {}, 0, {}};\n  const auto read = [&] {\n", k->count);
   for (int i = 0; i < k->count; i++)
     fprintf(out, "    ferry_bare::read_number<ferry_bare::parameter_type<%d, kernel_type>>(l, %d);\n", i, i);
+  fputs("  };\n  return ferry_bare::launch_all(l, read, [&](int how) {\n    (void)how;\n", out);
   for (int i = 0; i < k->count; i++)
     fprintf(out,
             "#line %d \"%s\"\n    ferry_bare::argument<ferry_bare::parameter_type<%d, kernel_type>> a%d(l, %d, how);\n",
             k->parameters[i].line, j->build.bare, i, i, i);
-  fprintf(out, "#line 10 \"main\"\n    %s<<<l.grid, l.block, l.shared>>>(", kernel);
-  for (int i = 0; i < k->count; i++)
-    fprintf(out, "%sa%d.value", i ? ", " : "", i);
-  fprintf(out, ");\n    if (!ferry_bare::finishes(how))\n      return 1;\n  }\n}\n");
+  fputs("#line 10 \"main\"\n", out);
+  put_launch(out, k, kernel, j->inspection.text);
+  fputs("    return ferry_bare::finishes(l, how);\n  });\n}\n", out);
 }
 
 // The file's own main, where it has one, gets another name of the same length.

@@ -54,9 +54,9 @@ static int report(InspectJob *j) {
     fprintf(stderr, "ferry inspect: no kernel %s was launched. Leave out --kernel to see all kernels.\n", o->kernel);
     return EXIT_USAGE;
   }
-  if (o->bare && !o->table && !o->gcc)
-    printf("Launched with arrays of zeros, of a permutation and of random numbers. Other\n"
-           "values and sizes were not tried.\n");
+  if (i->launched && !o->table && !o->gcc)
+    inspect_wrapped(0, "Checked only for these launches: %s%sarrays of zeros, of a permutation and of random numbers.",
+                    i->launched, *i->launched ? ", each with " : "");
   if (o->gcc)
     inspect_print_gcc(i);
   else if (o->table)

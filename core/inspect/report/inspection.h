@@ -98,6 +98,7 @@ typedef struct Inspection {
   InspectFinding *findings;
   int finding_count;
   int runs;
+  char *launched;  // of a kernel without a program: "n = 1, 255, 256"; NULL: a program
   const char *gpu; // the modeled one; NULL: none
   InspectStep step;
 } Inspection;

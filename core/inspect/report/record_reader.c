@@ -331,6 +331,8 @@ void inspection_take(Inspection *i, FILE *record, bool descending) {
     uint64_t kernel = number(f[1]);
     if (strcmp(f[0], "finding") == 0)
       take_finding(i, kernels, f, descending);
+    else if (strcmp(f[0], "launched") == 0 && !i->launched)
+      i->launched = copied(f[2]);
     else if (kernel >= MAX_KERNELS)
       continue;
     else if (strcmp(f[0], "kernel") == 0)
@@ -385,6 +387,7 @@ void inspection_free(Inspection *i) {
     free(i->findings[n].detail);
   free(i->kernels);
   free(i->findings);
+  free(i->launched);
   *i = (Inspection){0};
 }
 

@@ -94,6 +94,7 @@ static void launch_end(void *data) {
   struct launch *launch = data;
   inspect_hold();
   launch->calls = inspect_calls - launch->calls;
+  inspect_events += launch->calls;
   memory_resolve_late(launch);
   history_end_launch();
   sync_end_launch(launch);

@@ -409,6 +409,11 @@ static void run_warp(struct block_state *bs) {
     run_active_lanes(bs);
 }
 
+static void add_calls(const struct block_state *bs) {
+  for (unsigned i = 0; i < WARP; i++)
+    inspect_calls += kept(&bs->lanes[i]) / sizeof *bs->lanes[i].events;
+}
+
 // The warp's traces are complete, up to its next barrier: converts them to warp instructions.
 void lane_flush(struct block_state *bs) {
   if (bs->warp < 0 || (bs->longest == bs->trace && inspect_tail.next == bs->trace)) // no event since the last flush
@@ -418,6 +423,8 @@ void lane_flush(struct block_state *bs) {
   lane_leave(bs);
   if (inspect_counts)
     run_warp(bs);
+  else
+    add_calls(bs);
   for (; bs->diverged; bs->diverged &= bs->diverged - 1)
     set_events(&bs->lanes[__builtin_ctz(bs->diverged)], bs->trace, 0);
   for (unsigned i = 0; i < WARP; i++)

@@ -144,6 +144,10 @@ static bool is_a_race(const struct finding *f) {
 static void write_all(FILE *out) {
   const locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
   find_leaks();
+  if (inspect_launched_text) {
+    write_text(out, "launched\t0\t", inspect_launched_text);
+    fputc('\n', out);
+  }
   for (size_t i = 0; kernels_at(i); i++)
     write_kernel(out, kernels_at(i), i);
   for (size_t i = 0; finding_at(i); i++)

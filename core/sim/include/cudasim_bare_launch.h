@@ -4,13 +4,22 @@
 #ifndef CUDASIM_BARE_LAUNCH_H
 #define CUDASIM_BARE_LAUNCH_H
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
 #include <tuple>
+#include <string>
 #include <type_traits>
+#include <vector>
+
+// The inspector's (core/inspect/runtime/bare.c). The next launch has this input, and is counted or only checked; text NULL: none comes.
+extern "C" void inspect_launches_with(const char *text, bool counts);
+extern "C" bool inspect_launches_were_long(void);
+// What all launches together were.
+extern "C" void inspect_launched(const char *text);
 
 namespace ferry_bare {
 
@@ -28,6 +37,8 @@ struct launch {
   const char *other_arrays; // "[threads + 100]": of pointers of which nothing is said; NULL: nothing
   int count;
   long long values[MOST]; // of the parameters that are whole numbers
+  long long number;       // the value of those of which nothing is said
+  std::string open;       // their names: "rows = columns"
 };
 
 [[noreturn]] inline void fail(const parameter &p, const char *what, const char *at = "") {
@@ -106,7 +117,7 @@ struct expression {
 // ---- inputs --------------------------------------------------------------------------------------------------------------
 
 enum fill { ZEROS, PERMUTATION, RANDOM, FILLS };
-static const char *const fill_names[FILLS] = {"zeros", "permutation", "random"};
+static const char *const fill_names[FILLS] = {"zeros", "permutation", "random"}; // as --arg has them
 
 inline unsigned next_random(unsigned &state) {
   state = state * 1664525u + 1013904223u;
@@ -151,7 +162,7 @@ template <class T> void fill_array(T *host, fill how, size_t n) {
 inline long long array_size(const launch &l, const parameter &p, fill &how) {
   const char *given = p.given ? p.given : l.other_arrays;
   if (!given)
-    return threads_of(l);
+    return std::max(threads_of(l), l.number);
   const char *open = std::strchr(given, '[');
   if (!open)
     fail(p, "it is a pointer: say how many elements it points to, as in float[1000]");
@@ -190,11 +201,28 @@ template <class... P> constexpr int parameters_of(void (*)(P...)) {
 template <class T> void read_number(launch &l, int at) {
   const parameter &p = l.parameters[at];
   if constexpr (std::is_integral_v<T>) {
-    expression e = {l, p, p.given ? p.given : "threads"};
+    if (!p.given) {
+      l.open += l.open.empty() ? p.name : std::string(" = ") + p.name;
+      l.values[at] = l.number;
+      return;
+    }
+    expression e = {l, p, p.given};
     l.values[at] = e.sum();
     if (*e.at)
       fail(p, "this is no whole number: ", e.at);
   }
+}
+
+// What is tried for whole numbers of which nothing is said, usually sizes: one, around a block's threads, and around all threads.
+inline std::vector<long long> numbers(const launch &l) {
+  const long long block = (long long)l.block.x * l.block.y * l.block.z, all = threads_of(l);
+  std::vector<long long> tried = {all};
+  if (!l.open.empty())
+    tried.insert(tried.end(), {1, block - 1, block, block + 1, all - 1, all + 1});
+  std::sort(tried.begin(), tried.end());
+  tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
+  tried.erase(tried.begin(), std::find_if(tried.begin(), tried.end(), [](long long n) { return n > 0; }));
+  return tried;
 }
 
 template <class T> struct argument {
@@ -229,14 +257,44 @@ template <class T> struct argument<T *> {
   }
 };
 
+inline std::string with(const launch &l, const std::string &number) {
+  return l.open.empty() ? "" : l.open + " = " + number;
+}
+
 // Waits for the launch with this input.
-inline bool finishes(int how) {
-  cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess)
-    error = cudaDeviceSynchronize();
+inline bool finishes(const launch &l, int how) {
+  const cudaError_t refused = cudaGetLastError(), error = refused == cudaSuccess ? cudaDeviceSynchronize() : refused;
   if (error != cudaSuccess)
-    std::fprintf(stderr, "ferry inspect: the launch with %s failed: %s\n", fill_names[how], cudaGetErrorString(error));
+    std::fprintf(stderr, "ferry inspect: the launch with %s%s%s failed: %s\n",
+                 with(l, std::to_string(l.number)).c_str(), l.open.empty() ? "" : ", ", fill_names[how],
+                 cudaGetErrorString(error));
+  if (refused != cudaSuccess) // a grid or a block that there cannot be
+    std::exit(2);
   return error == cudaSuccess;
+}
+
+// Launches the kernel with each number and each input. If the launches take long, only with as many numbers as threads from then on.
+template <class Read, class Launch> int launch_all(launch &l, Read read, Launch launch_with) {
+  l.number = threads_of(l);
+  read();
+  std::string tried;
+  bool good = true;
+  for (const long long number : numbers(l)) {
+    if (number != threads_of(l) && inspect_launches_were_long())
+      continue;
+    l.number = number;
+    l.open.clear();
+    read();
+    tried += (tried.empty() ? "" : ", ") + std::to_string(number);
+    for (int how = 0; good && how < FILLS; how++) {
+      const std::string text = with(l, std::to_string(number)) + (l.open.empty() ? "" : ", ") + fill_names[how];
+      inspect_launches_with(text.c_str(), number == threads_of(l));
+      good = launch_with(how);
+    }
+  }
+  inspect_launches_with(nullptr, true);
+  inspect_launched(with(l, tried).c_str());
+  return good ? 0 : 1;
 }
 
 } // namespace ferry_bare

@@ -66,7 +66,7 @@ inspect kernels.cu 1 --kernel add --grid 2 --block 128 --arg n=250 --arg 'x=floa
 shows 'an array of n elements, and an index of n' 'out of bounds in device memory' 'kernels\.cu:6: 4 bytes at byte 1000 of 1000' \
   'Allocated at kernels\.cu:3' '^add<<<\(2,1,1\), \(128,1,1\)>>> +3 launches'
 inspect kernels.cu 0 --kernel add --grid 2 --block 128 --arg n=250 --arg 'x=float[n+1]' --arg 'y=float[(2*n+2)/2]'
-shows 'the same with room for it' 'no findings' 'values and sizes were not tried'
+shows 'the same with room for it' 'no findings' '^Checked only for these launches: arrays of zeros'
 inspect kernels.cu 0 --kernel add --grid 2 --block 128 --arg n=threads-1
 shows 'as many elements as threads, without --arg' 'no findings'
 echo '#define HALF(x) ((x) / 2)' >"$work/half.h"
@@ -83,6 +83,52 @@ shows 'a launch that a comment tells: equal indices race, in zeros and random nu
   '<<<\(2,2,1\), \(64,1,1\)>>>'
 inspect commented.cu 0 --arg 'index=int[threads] permutation'
 shows 'a permutation has no equal indices' 'no findings'
+
+
+# ---- sizes that nothing is said about ----
+cat >"$work/sizes.cu" <<'END'
+__global__ void shift(int *x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i < n - 1 || n % 64 == 0 ? i : 0] = i;
+}
+__global__ void offset(const int *in, int *out, int rows, int columns) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < rows)
+    out[i / columns * columns] = in[i];
+}
+__global__ void long_loop(int *x, int n) {
+  int sum = 0;
+  for (int i = 0; i < 20000; i++)
+    sum += *(volatile int *)&x[threadIdx.x];
+  if (n == (int)blockDim.x + 1 && threadIdx.x > 10)
+    x[threadIdx.x - 1] = sum;
+}
+END
+inspect sizes.cu 1 --kernel shift --grid 2 --block 64
+shows 'the smallest of several sizes with a finding is told' 'race within a block' 'with n =' ' 63, zeros'
+grep -q 'Checked only for these launches: n = 1, 63, 64, 65, 127, 128, 129, each with' "$work/out"
+result $? 'and all that were tried' "$(head -n 2 "$work/out")"
+inspect sizes.cu 0 --kernel shift --grid 2 --block 64 --arg n=128
+shows 'a size that is given is not varied' 'Checked only for these launches: arrays of zeros' '3 launches'
+inspect sizes.cu 1 --kernel offset --grid 1 --block 32 --arg columns=4
+grep -q 'launches: rows = 1, 31, 32, 33, each' "$work/out"
+shows 'a size that is given beside one that is not' 'race within a warp'
+inspect sizes.cu 0 --kernel long_loop --grid 1 --block 64
+grep -q 'launches: n = 1, 63, 64, each' "$work/out"
+result $? 'after long launches only the number of threads is tried' "$(head -n 2 "$work/out")"
+cat >"$work/grid.cu" <<'END'
+#include <cooperative_groups.h>
+__global__ void rotate(int *x) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, value = x[(i + 1) % (gridDim.x * blockDim.x)];
+  cooperative_groups::this_grid().sync();
+  x[i] = value;
+}
+END
+inspect grid.cu 0 --grid 4 --block 32
+shows 'a kernel with a grid barrier is launched cooperatively' 'no findings' '12 of 12 blocks'
+inspect sizes.cu 3 --kernel shift --grid 1 --block 2048
+shows 'a launch that CUDA refuses' 'the launch with n = .* failed: invalid configuration'
 
 # ---- what is wrong with the command ----
 inspect kernels.cu 3 --grid 1 --block 32

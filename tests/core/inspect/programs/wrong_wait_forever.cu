@@ -1,4 +1,4 @@
-// finding: livelock 5
+// finding: livelock 4
 // Nobody sets what the threads wait for.
 __global__ void k(volatile int *a) {
   while (a[0] == 0)
