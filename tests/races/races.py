@@ -19,7 +19,7 @@ The protocol, which is older than the results in docs/races.md:
 - HiRace: `FILE -I indigo/indigo_include -- GRAPH 256 1024`. Racy if the name has atomicBug, guardBug, syncBug or raceBug; a program
   with boundsBug alone has an access out of bounds and no race.
 - ScoR: each file as it is. The name begins with race_ or norace_.
-- GPUVerify: launched as the comment in its second line says, with arrays of as many elements as threads and 4096 more; annotations are
+- GPUVerify: launched as the comment in its second line says (also its -D), with arrays of as many elements as threads and 4096 more; annotations are
   macros that do nothing, and `x == NUMBER` in __requires gives an argument. "pass" is clean. Of those that fail, racy are those whose comment speaks of a race ("race", "racy", "Write by thread") or that
   lie in fail_tests or cooperative_groups/fail; the others fail for assertions, null pointers and invariants, and are left out, as are
   those whose label is an error of GPUVerify's own tools.
@@ -93,7 +93,7 @@ def gpuverify(root):
     suite, shared = root / "testsuite/CUDA", annotations()
     for file in sorted(suite.glob("**/*.cu")):
         name, text = str(file.relative_to(suite)), file.read_text(errors="replace")
-        arguments = [file, *shared]
+        arguments = [file, *shared, *re.findall(r"-D\S+", text.split("\n")[1])]
         for parameter, value in re.findall(r"__requires\(\s*(\w+)\s*==\s*(\d+)\s*\)", text):
             arguments += ["--arg", f"{parameter}={value}"]
         yield Program("GPUVerify", name, gpuverify_label(name, text.split("\n")), arguments)

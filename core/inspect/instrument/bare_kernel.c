@@ -267,7 +267,7 @@ static void put_launch(FILE *out, const BareKernel *k, const char *kernel, const
   for (int i = 0; i < k->count; i++)
     fprintf(out, "%s%sa%d.value", i ? ", " : "", cooperative ? "&" : "", i);
   if (cooperative)
-    fprintf(out, "%s};\n    cudaLaunchCooperativeKernel(%s, l.grid, l.block, arguments, l.shared);\n",
+    fprintf(out, "%s};\n    cudaLaunchCooperativeKernel((void *)%s, l.grid, l.block, arguments, l.shared);\n",
             k->count ? "" : "nullptr", kernel);
   else
     fputs(");\n", out);
