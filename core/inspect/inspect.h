@@ -305,7 +305,7 @@ struct block_state {
     uint64_t address;
     uint32_t event, reads;
     int thread;
-  } poll;         // the last volatile read, and how often its thread has repeated it
+  } poll;         // the last read that may poll, and how often its thread has repeated it
   bool skip_next; // the next access is out of bounds, and has been reported
   struct {
     struct finding *finding;

@@ -11,6 +11,7 @@
 #include "inspect/runtime/lane.h"
 #include "inspect/shadow/memory.h"
 #include "inspect/shadow/strong.h"
+#include "inspect/shadow/sync.h"
 #include "inspect/program.h"
 
 __thread struct block_state *inspect_current;
@@ -71,7 +72,7 @@ static __attribute__((noinline)) void strong_elsewhere(uint64_t address, unsigne
   host_access_strong(address, bytes, pc, writes);
 }
 
-// A loop that polls a volatile word: now and then lets the other threads and blocks run.
+// A loop that polls a word: now and then lets the other threads and blocks run.
 static void poll(struct block_state *bs, uint64_t address, uint32_t event) {
   enum { READS = 64 };
   const bool again = bs->poll.address == address && bs->poll.event == event && bs->poll.thread == bs->thread;
@@ -214,10 +215,33 @@ void cudasim_inspect_atomic(const void *address, size_t bytes) {
   ATOMIC_ACCESS(address, (unsigned)bytes);
 }
 
-#define ATOMIC_OF_KIND(address, bytes, kind, expected, value)                                                          \
+// The memory order of cuda::atomic, as the compiler passes it on. CUDA's own atomic functions are relaxed.
+static bool acquires(int order) {
+  return order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE;
+}
+
+static bool releases(int order) {
+  return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
+}
+
+static void fence_if(bool wanted) {
+  struct block_state *bs = inspect_current;
+  if (wanted && bs && !bs->idle)
+    sync_fence(bs, false);
+}
+
+// An acquire or release is a relaxed access with a fence after or before it.
+#define ORDERED_ACCESS(address, bytes, order)                                                                          \
   do {                                                                                                                 \
-    atomic_is(kind, expected, value);                                                                                  \
+    fence_if(releases(order));                                                                                         \
     ATOMIC_ACCESS(address, bytes);                                                                                     \
+    fence_if(acquires(order));                                                                                         \
+  } while (0)
+#define ATOMIC_OF_KIND(address, bytes, order, kind, expected, value)                                                   \
+  do {                                                                                                                 \
+    may_poll((uint64_t)(uintptr_t)(address), event_at(CALLER, EVENT_ATOMIC), kind);                                    \
+    atomic_is(kind, expected, value);                                                                                  \
+    ORDERED_ACCESS(address, bytes, order);                                                                             \
     atomic_is(ATOMIC_UPDATES, 0, 0);                                                                                   \
   } while (0)
 static void atomic_is(enum atomic_kind kind, uint64_t expected, uint64_t value) {
@@ -229,42 +253,56 @@ static void atomic_is(enum atomic_kind kind, uint64_t expected, uint64_t value) 
   bs->atomic.value = value;
 }
 
+static void may_poll(uint64_t address, uint32_t event, enum atomic_kind kind) {
+  struct block_state *bs = inspect_current;
+  if (bs && !bs->idle && kind != ATOMIC_UPDATES)
+    poll(bs, address, event);
+}
+
 #define ATOMIC_UPDATE(bits, T, name, builtin, neutral)                                                                 \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order);                                                   \
   T __tsan_atomic##bits##_##name(volatile T *p, T value, int order) {                                                  \
-    (void)order;                                                                                                       \
-    ATOMIC_OF_KIND(p, bits / 8, value == (T)(neutral) ? ATOMIC_ADDS_NOTHING : ATOMIC_UPDATES, 0, 0);                   \
+    ATOMIC_OF_KIND(p, bits / 8, order, value == (T)(neutral) ? ATOMIC_ADDS_NOTHING : ATOMIC_UPDATES, 0, 0);            \
     return builtin(p, value, __ATOMIC_SEQ_CST);                                                                        \
   }
 // Whether the program uses the old value is unknown, so uninitialized memory is not reported.
 #define ATOMIC_EXCHANGE(bits, T)                                                                                       \
   T __tsan_atomic##bits##_exchange(volatile T *p, T value, int order);                                                 \
   T __tsan_atomic##bits##_exchange(volatile T *p, T value, int order) {                                                \
-    (void)order;                                                                                                       \
-    ATOMIC_OF_KIND(p, bits / 8, ATOMIC_EXCHANGES, 0, value);                                                           \
+    ATOMIC_OF_KIND(p, bits / 8, order, ATOMIC_EXCHANGES, 0, value);                                                    \
     return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                            \
   }
 #define ATOMIC_COMPARE(bits, T, name)                                                                                  \
   int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure);      \
   int __tsan_atomic##bits##_compare_exchange_##name(volatile T *p, T *expected, T value, int order, int failure) {     \
-    (void)order;                                                                                                       \
     (void)failure;                                                                                                     \
-    ATOMIC_OF_KIND(p, bits / 8, ATOMIC_SWAPS, *expected, value);                                                       \
+    ATOMIC_OF_KIND(p, bits / 8, order, ATOMIC_SWAPS, *expected, value);                                                \
     return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                     \
   }
-// An atomic load is part of a compare-and-exchange loop (atomicAdd of a float), of which only the exchange counts.
+// A load is no access that could race, but it may poll, and acquire.
+static void load_atomically(struct block_state *bs, uint64_t address, uint32_t event, int order) {
+  if (bs->idle)
+    return;
+  poll(bs, address, event);
+  if (!acquires(order))
+    return;
+  sync_access(bs, address, (struct sync_access){.acquires = true});
+  fence_if(true);
+}
+
 #define ATOMICS(bits, T)                                                                                               \
   T __tsan_atomic##bits##_load(const volatile T *p, int order);                                                        \
   T __tsan_atomic##bits##_load(const volatile T *p, int order) {                                                       \
-    (void)order;                                                                                                       \
     if (inspect_current == NULL)                                                                                       \
       host_access_strong((uint64_t)(uintptr_t)p, bits / 8, program_pc(CALLER), false);                                 \
+    else                                                                                                               \
+      load_atomically(inspect_current, (uint64_t)(uintptr_t)p, event_at(CALLER, EVENT_READ + size_step(bits / 8)),     \
+                      order);                                                                                          \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                                       \
   }                                                                                                                    \
   void __tsan_atomic##bits##_store(volatile T *p, T value, int order);                                                 \
   void __tsan_atomic##bits##_store(volatile T *p, T value, int order) {                                                \
-    (void)order;                                                                                                       \
-    ATOMIC_ACCESS(p, bits / 8);                                                                                        \
+    ORDERED_ACCESS(p, bits / 8, order);                                                                                \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                      \
   }                                                                                                                    \
   ATOMIC_EXCHANGE(bits, T)                                                                                             \
@@ -283,7 +321,7 @@ ATOMICS(64, uint64_t)
 void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_signal_fence(int order);
 void __tsan_atomic_thread_fence(int order) {
-  (void)order;
+  fence_if(order != __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int order) {
