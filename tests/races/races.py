@@ -123,7 +123,7 @@ def run(program):
     for line in done.stdout.decode(errors="replace").splitlines():
         if line.startswith('{"type": "finding"'):
             finding = json.loads(line)
-            findings.append((finding["kind"], finding["line"]))
+            findings.append((finding["kind"], finding.get("line", 0)))
     if done.returncode not in (0, 1):
         return "error", done.stderr.decode(errors="replace").strip().split("\n")[0][:120], seconds
     text = " ".join(f"{kind}:{line}" for kind, line in findings[:6])

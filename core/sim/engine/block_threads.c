@@ -339,7 +339,7 @@ static void wait_by_polling(unsigned int looks, bool switches) {
   if (polls >= POLLS_UNTIL_SPREAD && polls - looks < POLLS_UNTIL_SPREAD)
     sim_grid_spread();
   if (polls > POLLS_UNTIL_SPREAD)
-    sched_yield(); // for the blocks on other threads
+    sched_yield();                                // for the blocks on other threads
   if (cudasim_run_as_loop == CUDASIM_LOOP_RUNS) { // one thread after another, so only other blocks can run meanwhile
     let_inspected_blocks_run(e);
     return;
