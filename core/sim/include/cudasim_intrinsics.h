@@ -332,6 +332,26 @@ inline float erfinvf(float y) {
 
 // ---- overloads ----
 
+// For a float, as in CUDA C++; the C functions of these names take and return a double.
+#define CUDASIM_FOR_FLOAT(name)                                                                                        \
+  static inline float name(float x) {                                                                                  \
+    return name##f(x);                                                                                                 \
+  }
+CUDASIM_FOR_FLOAT(rsqrt)
+CUDASIM_FOR_FLOAT(rcbrt)
+CUDASIM_FOR_FLOAT(exp10)
+CUDASIM_FOR_FLOAT(sinpi)
+CUDASIM_FOR_FLOAT(cospi)
+CUDASIM_FOR_FLOAT(erfinv)
+CUDASIM_FOR_FLOAT(erfcinv)
+CUDASIM_FOR_FLOAT(normcdf)
+CUDASIM_FOR_FLOAT(normcdfinv)
+CUDASIM_FOR_FLOAT(erfcx)
+#undef CUDASIM_FOR_FLOAT
+static inline void sincospi(float x, float *sine, float *cosine) {
+  sincospif(x, sine, cosine);
+}
+
 static inline int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 4; i++)
     c += (int)(signed char)(a >> (8 * i)) * (int)(signed char)(b >> (8 * i));

@@ -285,6 +285,49 @@ static void device_maths(void **state) {
   check_cuda(cudaFree(out));
 }
 
+// A float's function returns a float: the double's would be computed, and counted, as float64.
+#define RETURNS(expression, T) static_assert(sizeof(expression) == sizeof(T), #expression)
+#define BOTH(name)                                                                                                     \
+  RETURNS(name(0.5f), float);                                                                                          \
+  RETURNS(name(0.5), double)
+BOTH(rsqrt);
+BOTH(rcbrt);
+BOTH(exp10);
+BOTH(sinpi);
+BOTH(cospi);
+BOTH(erfinv);
+BOTH(erfcinv);
+BOTH(normcdf);
+BOTH(normcdfinv);
+BOTH(erfcx);
+
+__global__ void call_overloads(float *got, float *want) {
+  const float x = 0.3f;
+  const float of_float[] = {rsqrt(x),  rcbrt(x),   exp10(x),   sinpi(x),      cospi(x),
+                            erfinv(x), erfcinv(x), normcdf(x), normcdfinv(x), erfcx(x)};
+  const float named[] = {rsqrtf(x),  rcbrtf(x),   exp10f(x),   sinpif(x),      cospif(x),
+                         erfinvf(x), erfcinvf(x), normcdff(x), normcdfinvf(x), erfcxf(x)};
+  for (int i = 0; i < 10; i++) {
+    got[i] = of_float[i];
+    want[i] = named[i];
+  }
+  sincospi(x, &got[10], &got[11]);
+  sincospif(x, &want[10], &want[11]);
+}
+
+static void maths_overloaded_for_float(void **state) {
+  (void)state;
+  enum { COUNT = 12 };
+  float got[COUNT], want[COUNT];
+  float *out = (float *)device_copy(NULL, 2 * sizeof got);
+  call_overloads<<<1, 1>>>(out, out + COUNT);
+  check_cuda(cudaGetLastError());
+  to_host(got, out, sizeof got);
+  to_host(want, out + COUNT, sizeof want);
+  assert_memory_equal(got, want, sizeof got);
+  check_cuda(cudaFree(out));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_thread_of_a_3d_grid_runs_once),
@@ -297,6 +340,7 @@ int main(void) {
       cmocka_unit_test(constant_and_device_variables),
       cmocka_unit_test(copies_stay_within_a_variable),
       cmocka_unit_test(device_maths),
+      cmocka_unit_test(maths_overloaded_for_float),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
