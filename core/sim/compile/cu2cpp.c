@@ -5,6 +5,7 @@
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
 //     extern __shared__ T name[];    ->  T *name = (T *)cudasim_dynamic_shared();
 //     threadIdx.x                    ->  (+threadIdx.x)
+//     (__shared__ T *parameter       ->  (T *parameter
 // and copies everything else as it stands, line breaks included, so that the #line it begins with holds to the end. A kernel that is
 // cast to void * becomes ::cudasim::kernel_pointer(kernel). With --gcc, #pragma unroll becomes what g++ calls it. With --judge,
 // shared arrays have guards (include/cudasim_judged.h), and a launch of a function that is not marked __global__ is refused, as nvcc
@@ -88,6 +89,11 @@ static size_t rewrite_thread(const struct text *in, size_t i, struct text *out) 
   return i < assert_end ? i : rewrite_coordinate(in, i, out);
 }
 
+// `__shared__ T *p` among parameters, where nvcc warns and ignores it.
+static size_t rewrite_shared_parameter(const struct text *in, size_t i, struct text *out) {
+  return word_at(in, i, "__shared__") && ends_in_parameter(out) ? i + strlen("__shared__") : i;
+}
+
 // As a builtin, g++ would expand it, and an inspector would see no access.
 static size_t rewrite_builtin_copy(const struct text *in, size_t i, struct text *out) {
   static const char prefix[] = "__builtin_";
@@ -119,7 +125,8 @@ static void transform(const struct text *in, struct text *out) {
       i = after;
     } else if (strncmp(in->bytes + i, "<<<", 3) == 0) {
       i = rewrite_launch(in, i, out);
-    } else if ((after = rewrite_shared_declaration(in, i, out)) != i ||
+    } else if ((after = rewrite_shared_parameter(in, i, out)) != i ||
+               (after = rewrite_shared_declaration(in, i, out)) != i ||
                (for_gcc && (after = rewrite_unroll(in, i, out)) != i) || (after = rewrite_thread(in, i, out)) != i ||
                (after = rewrite_shared(in, i, out)) != i || (after = rewrite_builtin_copy(in, i, out)) != i ||
                (after = rewrite_kernel_cast(in, i, out)) != i) {

@@ -47,6 +47,8 @@ size_t skip_group(const struct text *in, size_t i); // past the bracket that clo
 size_t back_over_space(const struct text *out, size_t end);
 size_t back_over_word(const struct text *out, size_t end);
 int ends_with_word(const struct text *out, size_t end, const char *word);
+// Whether what comes next belongs to a parameter: __shared__ of a pointer there says nothing that a compiler needs.
+bool ends_in_parameter(const struct text *out);
 void append_flat(struct text *out, const char *bytes, size_t length); // on one line, without lines # 12 "file"
 void append_call(struct text *out, const char *before, const char *kernel, const char *after);
 

@@ -5,7 +5,7 @@
 //     k<<<config>>>(args)              a launch that finds k by its arguments, as a call would; and, never executed, the call
 //                                      itself, so that the compiler's errors are about what the user wrote
 //     extern __shared__ T name[];      T *name = (T *)cudasim_dynamic_shared();
-//     __shared__                       thread_local, aligned
+//     __shared__                       thread_local, aligned; nothing among parameters
 //     __global__                       nothing
 //     __noinline__                     an attribute
 //     asm("...")                       PTX of one instruction becomes a call, other PTX a refusal that names it
@@ -236,6 +236,8 @@ static size_t convert_word(struct converter *c, size_t i) {
   while (is_word(in->bytes[end]))
     end++;
   size_t after = i;
+  if (word_at(in, i, SHARED) && ends_in_parameter(c->out))
+    return end;
   if (word_at(in, i, GLOBAL) || word_at(in, i, "__cudasim_kernel__")) { // the other: in a file to be inspected
     note_kernel(in, end, &c->kernels);
     append_blank(in, i, end, c->out);

@@ -192,6 +192,17 @@ int ends_with_word(const struct text *out, size_t end, const char *word) {
   return end - begin == strlen(word) && strncmp(out->bytes + begin, word, end - begin) == 0;
 }
 
+// Looks back over words and declarators' signs for the bracket or comma before the declaration that ends here.
+bool ends_in_parameter(const struct text *out) {
+  size_t end = out->length;
+  for (size_t before = end;; before = end) {
+    end = back_over_word(out, back_over_space(out, end));
+    end -= end > 0 && strchr("*&:", out->bytes[end - 1]) != NULL;
+    if (end == before)
+      return end > 0 && (out->bytes[end - 1] == '(' || out->bytes[end - 1] == ',');
+  }
+}
+
 // On one line, without the lines that say where the text comes from.
 void append_flat(struct text *out, const char *bytes, size_t length) {
   for (size_t i = 0; i < length;) {

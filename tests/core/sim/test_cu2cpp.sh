@@ -102,6 +102,10 @@ check 'shared memory' "$(echo 'extern __shared__ float part[];' | transform)" 'f
 check 'shared memory, the type first' "$(echo 'extern float __shared__ part[];' | transform)" 'float  *part = (float  *)cudasim_dynamic_shared();'
 check 'shared memory of two dimensions' "$(echo 'extern __shared__ float tile[][33];' | transform)" \
   'float (*tile)[33] = (float (*)[33])cudasim_dynamic_shared();'
+check 'a parameter in shared memory' "$(echo 'void f(__shared__ float *p, const volatile __shared__ int *q, float __shared__ *r);' | transform)" \
+  'void f( float *p, const volatile  int *q, float  *r);'
+check 'an array of a lambda in shared memory' "$(echo 'run([=] { __shared__ T a[4]; }, b<c, d> __shared__ e);' | transform)" \
+  'run([=] { __shared__ T a[4]; }, b<c, d> __shared__ e);'
 check 'aligned shared memory' "$(echo 'extern __shared__ __align__(16) unsigned char raw[ ];' | transform)" \
   'unsigned char *raw = (unsigned char *)cudasim_dynamic_shared();'
 check 'other externs' "$(echo 'extern "C" int f(void); extern int shared[];' | transform)" 'extern "C" int f(void); extern int shared[];'
