@@ -19,6 +19,7 @@
 //     coalescing.c          sectors and bank conflicts of a warp instruction
 //     counts.c              totals for a modeled GPU (core/model)
 //   program.c, mix.c        the program's own symbols; the instruction mix of its basic blocks
+//   registers.c             a thread's registers, as ptxas has said
 //   finding.c               what was found
 #ifndef INSPECT_INSPECT_H
 #define INSPECT_INSPECT_H
@@ -134,6 +135,7 @@ struct kernel {
   unsigned int grid[3], block[3];
   size_t dynamic_bytes;
   uint64_t launches, blocks, instrumented;
+  int registers;           // of a thread; 0: unknown (registers.c)
   bool shapes_differ, cut; // cut: the trace of a thread was too long
   bool lanes_are_large;    // some lane needed its large buffer
   struct site *sites;      // hash table

@@ -252,15 +252,20 @@ static const char *symbol_at(const ElfW(Shdr) * sections, const ElfW(Shdr) * tab
   return NULL;
 }
 
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status); // NOLINT: of the C++ library
-
-char *program_function(const void *function) {
+const char *program_symbol(const void *function) {
   const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)(const void *)file;
   const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(const void *)(file + head->e_shoff);
   const char *mangled = NULL;
   for (int i = 0; i < head->e_shnum && !mangled; i++)
     if (sections[i].sh_type == SHT_SYMTAB)
       mangled = symbol_at(sections, &sections[i], (uint64_t)(uintptr_t)function - program_loaded_at);
+  return mangled;
+}
+
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status); // NOLINT: of the C++ library
+
+char *program_function(const void *function) {
+  const char *mangled = program_symbol(function);
   char *text = mangled ? __cxa_demangle(mangled, NULL, NULL, NULL) : NULL;
   if (text && strncmp(text, "void ", 5) == 0) // only the names of template instances begin with the result type
     memmove(text, text + 5, strlen(text + 5) + 1);

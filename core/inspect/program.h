@@ -29,6 +29,7 @@ bool program_is_managed(uint64_t address); // a __managed__ variable
 bool program_has_managed(void);
 bool program_is_constant(uint64_t address, size_t *offset); // __constant__; the offset is from the first constant
 size_t program_constant_bytes(void);                        // from the first constant to the end of the last
+const char *program_symbol(const void *function);           // its mangled name; NULL: it has no symbol
 char *program_function(const void *function); // "fill<float>(float*, int)" (malloc); NULL: it has no symbol
 // The variable at this address, of the program's data: its name (malloc) and where it is; NULL: unknown.
 char *program_variable(uint64_t address, uint64_t *first, uint64_t *bytes);

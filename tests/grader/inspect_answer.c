@@ -209,17 +209,17 @@ static bool run(InspectJob *job, bool descending) {
 
 // ---- registers -------------------------------------------------------------------------------------------------------------
 
-static bool ask_ptxas(const InspectJob *job, const char *out) {
+static bool ask_ptxas_with(const InspectJob *job, const char *flags, const char *out) {
   Command c = {0};
   const Answer *answer = ((InspectAnswer *)job->data)->answer;
   Answer tool = {.exercise = answer->exercise};
   char header[512], *text = NULL;
-  if (!*CONFIG_NVCC || !sandbox_folder(tool.folder, sizeof tool.folder))
+  if (!*CONFIG_NVCC || !flags || !sandbox_folder(tool.folder, sizeof tool.folder))
     return false;
   snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", tool.exercise->id);
   command_program(&c, CONFIG_NVCC);
-  command_words(&c,
-                "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o registers.cubin -I" CONFIG_ROOT "/core -include");
+  command_words(&c, flags);
+  command_words(&c, "-o registers.cubin -I" CONFIG_ROOT "/core -include");
   command_word(&c, "%s", header);
   command_word(&c, "%s", answer->source);
   bool good = answer_run_tool(&tool, &c, (const char *[2]){header, answer->folder}, NVCC_SECONDS, &text);
@@ -230,6 +230,11 @@ static bool ask_ptxas(const InspectJob *job, const char *out) {
   free(tool.diagnostics);
   sandbox_folder_remove(tool.folder);
   return good;
+}
+
+static bool ask_ptxas(const InspectJob *job, const char *out) {
+  return ask_ptxas_with(job, inspect_ptxas_flags(&job->inspection, false), out) ||
+         ask_ptxas_with(job, inspect_ptxas_flags(&job->inspection, true), out);
 }
 
 const InspectSubject inspect_answer = {build, run, ask_ptxas};

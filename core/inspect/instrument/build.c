@@ -4,6 +4,7 @@
 // The stages of a file are in file_stages, at the end. Compiling it is a ladder of attempts (`attempts`), since what works best does not
 // always work. It is the user's own program, which runs with the user's rights: nothing here is confined to a sandbox.
 #include "inspect/instrument/instrument.h"
+#include "model/gpu.h"
 #include "sim/compile/kernel_flags.h"
 #include "tool/compile/config.h"
 #include "tool/compile/nvcc.h"
@@ -350,16 +351,32 @@ bool inspect_build_program(InspectJob *j) {
   return true;
 }
 
-bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
+const char *inspect_ptxas_flags(const Inspection *i, bool oldest) {
+  static char flags[100];
+  const struct model_gpu *gpu = i->gpu ? model_gpu_named(i->gpu) : NULL;
+  const int own = gpu ? 10 * gpu->architecture->major + gpu->architecture->minor : 90, known = 75;
+  if (oldest && own >= known)
+    return NULL;
+  snprintf(flags, sizeof flags, "-std=c++17 -O2 -w -arch=sm_%d -Xptxas -v -cubin", oldest ? known : own);
+  return flags;
+}
+
+static bool ask_ptxas(const InspectJob *j, const char *flags, const char *out) {
   Words c = {0};
-  if (!*CONFIG_NVCC)
+  if (!*CONFIG_NVCC || !flags)
     return false;
   words_add(&c, CONFIG_NVCC);
-  words_split(&c, "-std=c++17 -O2 -w -arch=sm_90 -Xptxas -v -cubin -o /dev/null");
+  words_split(&c, flags);
+  words_split(&c, "-o /dev/null");
   words_add(&c, "-I" CONFIG_ROOT "/core");
   given_flags(&c, &j->options);
   words_add(&c, j->build.source);
   return run_tool(c.items, j->build.folder, NULL, NULL, out) == 0;
+}
+
+bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
+  return ask_ptxas(j, inspect_ptxas_flags(&j->inspection, false), out) ||
+         ask_ptxas(j, inspect_ptxas_flags(&j->inspection, true), out);
 }
 
 const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, inspect_ask_ptxas};

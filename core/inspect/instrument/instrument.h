@@ -40,6 +40,7 @@ typedef struct InspectBuild {
   char bare[300];                   // `source` with a main for its kernel; "": it has its own
   char mix[300];                    // what inspect_write_mix wrote; "": nothing
   char table[300];                  // of statements (cu2cpp --step); "": not for ./ferry step
+  char ptxas[300];                  // what ptxas said of the kernels' registers; "": it was not asked
   bool dual;                        // the program contains an uninstrumented version of its kernels, too
   bool nvcc;                        // it was compiled as ./ferry nvcc compiles
 } InspectBuild;
@@ -75,6 +76,9 @@ bool inspect_build_program(InspectJob *job);
 bool inspect_write_bare(InspectJob *job);
 bool inspect_run_program(InspectJob *job, bool descending);
 bool inspect_ask_ptxas(const InspectJob *job, const char *out);
+// The flags with which nvcc has ptxas count registers: for the modeled GPU, or, if `oldest`, for the oldest that nvcc 13 knows. NULL: the
+// same as without `oldest`.
+const char *inspect_ptxas_flags(const Inspection *i, bool oldest);
 bool inspect_models_gpu(const InspectOptions *o);
 // True: kernels run as loops over their block's threads (work-item loops). They then have no instruction mix.
 bool inspect_runs_loops(const InspectOptions *o);

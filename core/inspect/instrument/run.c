@@ -19,6 +19,7 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
   const InspectOptions *o = &j->options;
   const char *mode = getenv("FERRY_SIM_MODE");
   set("FERRY_INSPECT_MIX", j->build.mix[0] ? j->build.mix : NULL);
+  set("FERRY_INSPECT_REGISTERS", j->build.ptxas[0] ? j->build.ptxas : NULL);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
   set("FERRY_INSPECT_RECORD", record);
@@ -58,6 +59,7 @@ bool inspect_run_program(InspectJob *j, bool descending) {
     return false;
   if (!descending && status != 0 && !j->options.gcc)
     printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
+  j->inspection.resident = j->build.ptxas[0] != '\0';
   if (status >= 0 && inspection_add(&j->inspection, j->build.program, j->build.folder, record, descending))
     return true;
   fprintf(stderr, "ferry inspect: the program left no record (status %d): it was killed, or it called _exit or abort\n",

@@ -4,10 +4,11 @@
 //   build      for each file (file_stages in build.c): translate kernel launches and compile to assembly, by the first of
 //              `attempts` that works; rewrite the assembly; assemble; redirect memcpy. Then link with build/libinspect.a, which
 //              is the rest of core/inspect.
+//   registers  ask ptxas, where nvcc is installed: a modeled GPU has fewer resident blocks where a thread has many registers.
 //   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record
 //              (runtime/record_writer.c), which is read (report/record_reader.c), its addresses resolved to source lines
 //              (report/locations.c).
-//   report     merge the findings of both runs, ask ptxas for registers, and show everything: terminal, JSON, HTML, SARIF (report/).
+//   report     merge the findings of both runs, and show everything: terminal, JSON, HTML, SARIF (report/).
 //
 // This is how a user's own program is built and run. For an answer to an exercise tests/grader/inspect_answer.c does both, in the sandbox.
 #include "inspect/instrument/instrument.h"
@@ -32,11 +33,19 @@ static int merge_findings(InspectJob *j) {
   return EXIT_PASS;
 }
 
+static int ask_registers(InspectJob *j) {
+  InspectBuild *b = &j->build;
+  if (j->options.program || j->options.no_registers)
+    return EXIT_PASS;
+  snprintf(b->ptxas, sizeof b->ptxas, "%s/ptxas", b->folder);
+  if (!j->subject->ask_ptxas(j, b->ptxas))
+    b->ptxas[0] = '\0';
+  return EXIT_PASS;
+}
+
 static int read_registers(InspectJob *j) {
-  char out[512];
-  snprintf(out, sizeof out, "%s/ptxas", j->build.folder);
-  if (!j->options.program && !j->options.no_registers && j->subject->ask_ptxas(j, out))
-    inspection_registers(&j->inspection, out);
+  if (j->build.ptxas[0])
+    inspection_registers(&j->inspection, j->build.ptxas);
   return EXIT_PASS;
 }
 
@@ -74,10 +83,11 @@ static int report(InspectJob *j) {
 int inspect_run_stages(InspectJob *j) {
   static int (*const stages[])(InspectJob *) = {
       build,          // translate launches, compile to assembly, rewrite it, assemble, link: build.c
+      ask_registers,  // of ptxas, where nvcc is installed
       run_ascending,  // and count what the kernels do
       run_descending, // findings only: another order shows other races
       merge_findings, // of both runs
-      read_registers, // where nvcc is installed
+      read_registers, // into the report
       report,         // terminal, JSON, HTML, SARIF
   };
   int status = EXIT_PASS;

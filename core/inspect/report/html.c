@@ -141,7 +141,7 @@ static void text_source(Text *t, const Inspection *i) {
   text_add(t, "</table></div>\n");
 }
 
-static void text_kernel(Text *t, const InspectKernel *k) {
+static void text_kernel(Text *t, const InspectSm *sm, const InspectKernel *k) {
   text_add(t, "<tr><td class=\"code\">");
   text_xml(t, k->name);
   text_add(t, "</td><td>%u x %u x %u</td><td>%u x %u x %u</td><td>%llu</td><td>%llu of %llu</td><td>%llu + %llu</td>",
@@ -149,12 +149,13 @@ static void text_kernel(Text *t, const InspectKernel *k) {
            (unsigned long long)k->instrumented, (unsigned long long)k->blocks, (unsigned long long)k->shared_bytes,
            (unsigned long long)k->dynamic_bytes);
   if (k->registers)
-    text_add(t, "<td>%d</td><td>%.0f %%</td></tr>\n", k->registers, 100 * inspect_occupancy(k, k->registers));
+    text_add(t, "<td>%d</td><td>%.0f %%</td></tr>\n", k->registers, 100 * inspect_occupancy(sm, k, k->registers));
   else
-    text_add(t, "<td>unknown</td><td>at most %.0f %%</td></tr>\n", 100 * inspect_occupancy(k, 0));
+    text_add(t, "<td>unknown</td><td>at most %.0f %%</td></tr>\n", 100 * inspect_occupancy(sm, k, 0));
 }
 
 static void text_page(Text *t, const Inspection *i) {
+  const InspectSm sm = inspect_sm(i);
   int errors = inspection_errors(i);
   text_add(t, "%s<title>", head);
   text_xml(t, i->title);
@@ -173,7 +174,7 @@ static void text_page(Text *t, const Inspection *i) {
       "<h2>Kernels</h2>\n<div class=\"wide\"><table><tr><th></th><th>grid</th><th>block</th><th>launches</th>"
       "<th>blocks instrumented</th><th>shared bytes, static + dynamic</th><th>registers</th><th>occupancy</th></tr>\n");
   for (int k = 0; k < i->kernel_count; k++)
-    text_kernel(t, &i->kernels[k]);
+    text_kernel(t, &sm, &i->kernels[k]);
   text_add(
       t, "</table></div>\n<h2>Source</h2>\n<p>Active lanes: share of the warp's threads that executed the line. Global "
          "memory: sectors of 32 bytes per request, and the ideal; shared memory: wavefronts per request, and the "

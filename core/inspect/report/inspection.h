@@ -54,6 +54,7 @@ typedef struct InspectKernel {
   uint64_t shared_bytes, dynamic_bytes, launches, instrumented, blocks;
   bool shapes_differ, cut;
   int registers; // 0: unknown
+  int local;     // with known registers: bytes of a thread's local memory, for spilled registers and local arrays
   bool mixed;    // the mix is known
   InspectMix mix;
   InspectTime time;
@@ -101,6 +102,8 @@ typedef struct Inspection {
   char *launched;  // of a kernel without a program: "n = 1, 255, 256"; NULL: a program
   const char *gpu; // the modeled one; NULL: none
   InspectStep step;
+  char ptxas[16];  // whose registers ptxas counted: "sm_90"
+  bool resident;   // the modeled times took the registers into account
 } Inspection;
 
 // Adds the record of one run of the program. A run in descending order adds only findings: its counts are the same.
@@ -126,7 +129,7 @@ void *inspect_grown(void *items, int count, size_t bytes);
 
 // Call it when all runs have been added.
 void inspection_finish(Inspection *i);
-// Reads the kernels' registers from the output of ptxas; of a template's instances, the maximum.
+// Reads the kernels' registers and local memory from the output of ptxas; of a template's instances, the maximum.
 void inspection_registers(Inspection *i, const char *said);
 int inspection_errors(const Inspection *i);
 // The first error whose kind is `kind` ("race-block") or begins with it ("race"); NULL: of any kind. Returns NULL if
@@ -168,11 +171,16 @@ bool inspect_step_command(const Inspection *i, const InspectFinding *f, char *te
 double inspect_active(const InspectLine *line);
 bool inspect_worth_showing(const InspectLine *line);
 
-// Resident blocks per SM, of compute capability 9.0, as simulated devices report.
-enum { SM_THREADS = 2048, SM_BLOCKS = 32, SM_SHARED = 233472, SM_BLOCK_SHARED = 1024, SM_REGISTERS = 65536 };
-int inspect_blocks_by_threads(const InspectKernel *k);
-int inspect_blocks_by_shared(const InspectKernel *k);
-int inspect_blocks_by_registers(const InspectKernel *k, int registers);
-double inspect_occupancy(const InspectKernel *k, int registers); // 0: ignore registers; the result is 0 to 1
+// What an SM has for resident blocks: of the modeled GPU, or of compute capability 9.0, as simulated devices report.
+typedef struct InspectSm {
+  int threads, blocks, shared, registers;
+  int reserved; // bytes of shared memory that each block takes beyond its own
+} InspectSm;
+InspectSm inspect_sm(const Inspection *i);
+int inspect_blocks_by_threads(const InspectSm *sm, const InspectKernel *k);
+int inspect_blocks_by_shared(const InspectSm *sm, const InspectKernel *k);
+int inspect_blocks_by_registers(const InspectSm *sm, const InspectKernel *k, int registers);
+// 0: ignore registers; the result is 0 to 1
+double inspect_occupancy(const InspectSm *sm, const InspectKernel *k, int registers);
 
 #endif

@@ -47,7 +47,8 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
   text_add(t, "}\n");
 }
 
-static void text_kernel(Text *t, const InspectKernel *k) {
+static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
+  const InspectSm sm = inspect_sm(i);
   text_add(t, "{\"type\": \"kernel\", \"kernel\": ");
   text_name(t, k);
   text_add(t,
@@ -63,9 +64,10 @@ static void text_kernel(Text *t, const InspectKernel *k) {
   if (k->time.launches > 0)
     text_add(t, ", \"modeled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
   if (k->registers)
-    text_add(t, ", \"registers\": %d, \"occupancy\": %.4g}\n", k->registers, inspect_occupancy(k, k->registers));
+    text_add(t, ", \"registers\": %d, \"local_bytes\": %d, \"occupancy\": %.4g}\n", k->registers, k->local,
+             inspect_occupancy(&sm, k, k->registers));
   else
-    text_add(t, ", \"registers\": null, \"occupancy_without_registers\": %.4g}\n", inspect_occupancy(k, 0));
+    text_add(t, ", \"registers\": null, \"occupancy_without_registers\": %.4g}\n", inspect_occupancy(&sm, k, 0));
 }
 
 // "sectors_load": per request; "sectors_load_ideal"; "requests_sectors_load": the number of requests.
@@ -102,7 +104,7 @@ bool inspect_write_json(const Inspection *i, const char *path) {
   for (int n = 0; n < i->finding_count; n++)
     text_finding(&t, i, &i->findings[n]);
   for (int k = 0; k < i->kernel_count; k++) {
-    text_kernel(&t, &i->kernels[k]);
+    text_kernel(&t, i, &i->kernels[k]);
     for (int n = 0; n < i->kernels[k].line_count; n++)
       if (inspect_worth_showing(&i->kernels[k].lines[n]))
         text_line(&t, i, &i->kernels[k], &i->kernels[k].lines[n]);

@@ -3,6 +3,7 @@
 #include "tool/print/style.h"
 #include "tool/print/term.h"
 #include "inspect/report/inspection.h"
+#include "model/gpu.h"
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,31 +24,44 @@ bool inspect_worth_showing(const InspectLine *line) {
 
 // ---- occupancy: arithmetic ---------------------------------------------------------------------------------------------------
 
+InspectSm inspect_sm(const Inspection *i) {
+  const struct model_gpu *gpu = i->gpu ? model_gpu_named(i->gpu) : NULL;
+  if (!gpu)
+    return (InspectSm){.threads = 2048, .blocks = 32, .shared = 233472, .registers = 65536, .reserved = 1024};
+  const struct model_architecture *a = gpu->architecture;
+  return (InspectSm){.threads = (int)a->threads.value,
+                     .blocks = (int)a->blocks.value,
+                     .shared = (int)a->shared.value,
+                     .registers = (int)a->registers.value,
+                     .reserved = a->major >= 8 ? 1024 : 0};
+}
+
 static int warps(const InspectKernel *k) {
   return (int)(k->block[0] * k->block[1] * k->block[2] + 31) / 32;
 }
 
-int inspect_blocks_by_threads(const InspectKernel *k) {
-  int blocks = SM_THREADS / (warps(k) * 32);
-  return blocks > SM_BLOCKS ? SM_BLOCKS : blocks;
+int inspect_blocks_by_threads(const InspectSm *sm, const InspectKernel *k) {
+  int blocks = sm->threads / (warps(k) * 32);
+  return blocks > sm->blocks ? sm->blocks : blocks;
 }
 
-int inspect_blocks_by_shared(const InspectKernel *k) {
-  return (int)(SM_SHARED / (k->shared_bytes + k->dynamic_bytes + SM_BLOCK_SHARED));
+int inspect_blocks_by_shared(const InspectSm *sm, const InspectKernel *k) {
+  const uint64_t bytes = k->shared_bytes + k->dynamic_bytes + (uint64_t)sm->reserved;
+  return bytes ? (int)((uint64_t)sm->shared / bytes) : sm->blocks;
 }
 
 // Registers are allocated to warps in units of 256.
-int inspect_blocks_by_registers(const InspectKernel *k, int registers) {
+int inspect_blocks_by_registers(const InspectSm *sm, const InspectKernel *k, int registers) {
   int warp = (registers * 32 + 255) / 256 * 256;
-  return SM_REGISTERS / warp / warps(k);
+  return sm->registers / warp / warps(k);
 }
 
-double inspect_occupancy(const InspectKernel *k, int registers) {
-  int blocks = inspect_blocks_by_threads(k), shared = inspect_blocks_by_shared(k);
+double inspect_occupancy(const InspectSm *sm, const InspectKernel *k, int registers) {
+  int blocks = inspect_blocks_by_threads(sm, k), shared = inspect_blocks_by_shared(sm, k);
   blocks = shared < blocks ? shared : blocks;
-  if (registers && inspect_blocks_by_registers(k, registers) < blocks)
-    blocks = inspect_blocks_by_registers(k, registers);
-  return blocks * warps(k) / (SM_THREADS / 32.0);
+  if (registers && inspect_blocks_by_registers(sm, k, registers) < blocks)
+    blocks = inspect_blocks_by_registers(sm, k, registers);
+  return blocks * warps(k) / (sm->threads / 32.0);
 }
 
 // ---- text --------------------------------------------------------------------------------------------------------------------
@@ -160,19 +174,27 @@ static void print_line(const Inspection *i, const InspectLine *line, const char 
   print_atomics(line, SHARED);
 }
 
-static void print_resources(const InspectKernel *k) {
+static void print_resources(const Inspection *i, const InspectKernel *k) {
+  const InspectSm sm = inspect_sm(i);
   unsigned threads = k->block[0] * k->block[1] * k->block[2];
   printf("\n");
   inspect_wrapped(2, "block: %u threads, %llu + %llu bytes of shared memory (static + dynamic)", threads,
                   (unsigned long long)k->shared_bytes, (unsigned long long)k->dynamic_bytes);
   inspect_wrapped(2, "blocks per SM: at most %d by threads (%d), %d by shared memory (%d KB)",
-                  inspect_blocks_by_threads(k), SM_THREADS, inspect_blocks_by_shared(k), SM_SHARED >> 10);
+                  inspect_blocks_by_threads(&sm, k), sm.threads, inspect_blocks_by_shared(&sm, k), sm.shared >> 10);
   if (k->registers)
-    inspect_wrapped(2, "registers (ptxas): %d per thread, at most %d blocks per SM; occupancy %.0f %%", k->registers,
-                    inspect_blocks_by_registers(k, k->registers), 100 * inspect_occupancy(k, k->registers));
+    inspect_wrapped(2, "registers (ptxas, %s): %d per thread, at most %d blocks per SM; occupancy %.0f %%", i->ptxas,
+                    k->registers, inspect_blocks_by_registers(&sm, k, k->registers),
+                    100 * inspect_occupancy(&sm, k, k->registers));
   else
     inspect_wrapped(2, "registers unknown: occupancy %.0f %% at 32 per thread, %.0f %% at 64, %.0f %% at 128",
-                    100 * inspect_occupancy(k, 32), 100 * inspect_occupancy(k, 64), 100 * inspect_occupancy(k, 128));
+                    100 * inspect_occupancy(&sm, k, 32), 100 * inspect_occupancy(&sm, k, 64),
+                    100 * inspect_occupancy(&sm, k, 128));
+  if (k->local)
+    inspect_wrapped(2,
+                    "local memory: %d bytes per thread, for spilled registers and arrays with a variable index. Its "
+                    "accesses are not counted.",
+                    k->local);
 }
 
 static void print_limits(const InspectKernel *k) {
@@ -182,6 +204,10 @@ static void print_limits(const InspectKernel *k) {
         "Counts and findings cover the %llu instrumented blocks only. Data races with other blocks, and reads of "
         "memory that only other blocks write, are not detected.",
         (unsigned long long)k->instrumented);
+  if (k->instrumented < k->blocks && k->time.launches > 0)
+    inspect_wrapped(2,
+                    "The modeled time extrapolates from these blocks. It overstates the reads of device memory where "
+                    "instrumented blocks read the same data as others.");
   if (k->cut)
     inspect_wrapped(2, "The traces of some threads were cut: counts cover the first 4 million events of a thread.");
 }
@@ -199,7 +225,7 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
   for (int n = 0; n < k->line_count; n++)
     if (inspect_worth_showing(&k->lines[n]))
       print_line(i, &k->lines[n], &file);
-  print_resources(k);
+  print_resources(i, k);
   inspect_print_time(i, k);
   print_limits(k);
 }

@@ -460,11 +460,19 @@ void inspection_registers(Inspection *i, const char *said) {
   FILE *in = fopen(said, "r");
   while (in && fgets(line, sizeof line, in)) {
     const char *compiling = strstr(line, "entry function '"), *used = strstr(line, "Used ");
+    const char *architecture = compiling ? strstr(compiling, "' for '") : NULL,
+               *local = strstr(line, " bytes stack frame");
     if (compiling)
       snprintf(function, sizeof function, "%s", compiling + 16);
-    for (int k = 0; used && k < i->kernel_count; k++)
-      if (is_of_kernel(&i->kernels[k], function) && atoi(used + 5) > i->kernels[k].registers)
-        i->kernels[k].registers = atoi(used + 5);
+    if (architecture)
+      snprintf(i->ptxas, sizeof i->ptxas, "%.*s", (int)strcspn(architecture + 7, "'"), architecture + 7);
+    for (int k = 0; k < i->kernel_count; k++) {
+      InspectKernel *kernel = &i->kernels[k];
+      if (used && is_of_kernel(kernel, function) && atoi(used + 5) > kernel->registers)
+        kernel->registers = atoi(used + 5);
+      if (local && is_of_kernel(kernel, function) && atoi(line) > kernel->local)
+        kernel->local = atoi(line);
+    }
   }
   if (in)
     fclose(in);

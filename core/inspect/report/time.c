@@ -35,8 +35,8 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
   inspect_wrapped(2, "%s: %.4g us per launch, modeled, not measured (docs/model.md)", gpu->name,
                   1e6 * t->seconds / t->launches);
   print_why(t);
-  inspect_wrapped(2, "%.0f resident blocks per SM, registers not counted; %.3g %% of the GPU occupied", t->resident,
-                  100 * t->share);
+  inspect_wrapped(2, "%.0f resident blocks per SM%s; %.3g %% of the GPU occupied", t->resident,
+                  i->resident && k->registers ? "" : ", registers not counted", 100 * t->share);
   if (t->filled < FULL)
     inspect_wrapped(
         2,

@@ -8,6 +8,7 @@
 
 #include "inspect/shadow/memory.h"
 #include "inspect/program.h"
+#include "inspect/registers.h"
 #include "inspect/simt/simt_stack.h"
 
 #include "cudasim_launch.h"
@@ -80,6 +81,7 @@ struct kernel *kernel_of(const struct cudasim_launch_request *request) {
   k->launch = inspect_copy(name_of(request), SIZE_MAX);
   k->function = function_of(request);
   k->parameters = parameters_of(request);
+  k->registers = registers_of(k->function ? program_symbol(k->function) : NULL, k->launch);
   name(k);
   k->flow = flow_new();
   k->arrays = inspect_allocate((size_t)program_arrays() + 1);

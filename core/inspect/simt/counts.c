@@ -272,6 +272,7 @@ void counts_end_launch(struct launch *launch) {
   c.atomic_hottest = hottest(&own->atomics, instrumented, more);
   c.blocks = all;
   c.threads = launch->threads;
+  c.registers = launch->kernel->registers;
   c.shared_bytes = static_shared(launch->kernel) + (double)launch->dynamic_bytes;
   c.l1_misses = own->block_sectors * more;
   c.dram_reads = 32 * (double)own->read.count * more;

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What ./ferry inspect --gpu counts of kernels for which nvcc's code, or hardware's counters, are known.
+# run check:
+# shellcheck source=tests/support/tap.sh
+. tests/support/tap.sh
+ferry=${FERRY_BUILD:-build}/ferry
+[ -x "$ferry" ] || skip_all "$ferry is not built (a sanitized build has none)"
+[ "$(uname -m)" = x86_64 ] || skip_all 'instructions are counted on x86-64 alone'
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=tests/core/inspect/kernels/hardware.cu
+inspect() { # OPTION...
+  "$ferry" inspect "$source" --once --json "$work/json" "$@" >"$work/out" 2>&1
+}
+of_kernel() { # KERNEL FIELD: as the report has it
+  sed -nE "s/^\{\"type\": \"kernel\", \"kernel\": \"$1\".*\"$2\": ([0-9.]+).*/\1/p" "$work/json"
+}
+
+# ---- registers ----
+
+nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)
+if [ -z "$nvcc" ] || ! inspect --gpu t4 --kernel hoards || ! grep -q 'registers (ptxas' "$work/out"; then
+  printf '# SKIP registers: %s\n' "${nvcc:-there is no nvcc}"
+else
+  grep -q 'registers (ptxas, sm_75)' "$work/out"
+  result $? "ptxas counts registers for the modeled GPU" "$(grep registers "$work/out")"
+  registers=$(of_kernel hoards registers)
+  want=$((65536 / ((registers * 32 + 255) / 256 * 256 * 8)))
+  [ "$registers" -ge 96 ] && grep -q " $want resident blocks per SM; " "$work/out"
+  result $? "they limit the resident blocks of the modeled GPU" "$registers registers: $(grep resident "$work/out")"
+  inspect --gpu t4 --kernel hoards --no-registers
+  grep -q ' 4 resident blocks per SM, registers not counted' "$work/out"
+  result $? "and without them its threads do" "$(grep resident "$work/out")"
+  inspect --gpu v100 --kernel hoards
+  grep -q 'registers (ptxas, sm_[0-9]*): [0-9]' "$work/out"
+  result $? "a GPU that nvcc no longer compiles for has the registers of the oldest" "$(grep registers "$work/out")"
+fi
+
+# ---- some blocks for all ----
+
+"$ferry" inspect chapters/kernels/transpose.cu --once --no-registers --gpu a100 --blocks 8 >"$work/out" 2>&1
+tr -s '\n ' ' ' <"$work/out" | grep -q 'overstates the reads of device memory'
+result $? "extrapolated reads of device memory are said to be overstated" "$(tail -n 3 "$work/out")"
+"$ferry" inspect chapters/kernels/transpose.cu --once --no-registers --gpu a100 >"$work/out" 2>&1
+! tr -s '\n ' ' ' <"$work/out" | grep -q 'overstates'
+result $? "and not where all blocks are instrumented" "$(grep -n overstates "$work/out")"
+finish
