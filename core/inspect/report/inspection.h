@@ -33,8 +33,15 @@ typedef struct InspectBarrier {
 
 // Instructions of all threads together; fma: those of fp32 that multiply and add.
 typedef struct InspectMix {
-  double fma, fp32, fp64, integer, special;
+  double fma, fp32, fp64, integer, special, control;
 } InspectMix;
+
+// For a modeled GPU, under the names of hardware's counters: of warps, in all blocks of all launches.
+typedef struct InspectCounters {
+  double load_wavefronts, store_wavefronts;        // of global memory in the L1 cache
+  double l2_read_sectors, dram_read, dram_written; // sectors that miss the L1 cache; bytes of device memory
+  double instructions;
+} InspectCounters;
 
 enum { INSPECT_LIMITS = 6 }; // in the order of model_limit_name
 // Modeled, not measured: of all launches together; resident (blocks per SM) and share (of the GPU's capacity) on
@@ -58,6 +65,7 @@ typedef struct InspectKernel {
   bool mixed;    // the mix is known
   InspectMix mix;
   InspectTime time;
+  InspectCounters counters; // if time.launches
   InspectLine *lines;
   int line_count;
   InspectBarrier *barriers;

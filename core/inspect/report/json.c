@@ -59,8 +59,16 @@ static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
   text_add(t, ", \"static_shared\": %llu, \"dynamic_shared\": %llu", (unsigned long long)k->shared_bytes,
            (unsigned long long)k->dynamic_bytes);
   if (k->mixed)
-    text_add(t, ", \"fma\": %.0f, \"fp32\": %.0f, \"fp64\": %.0f, \"integer\": %.0f, \"special\": %.0f", k->mix.fma,
-             k->mix.fp32, k->mix.fp64, k->mix.integer, k->mix.special);
+    text_add(t,
+             ", \"fma\": %.0f, \"fp32\": %.0f, \"fp64\": %.0f, \"integer\": %.0f, \"special\": %.0f, \"control\": %.0f",
+             k->mix.fma, k->mix.fp32, k->mix.fp64, k->mix.integer, k->mix.special, k->mix.control);
+  const InspectCounters *c = &k->counters;
+  if (k->time.launches > 0)
+    text_add(t,
+             ", \"l1_wavefronts_load\": %.0f, \"l1_wavefronts_store\": %.0f, \"l2_sectors_read\": %.0f, "
+             "\"device_bytes_read\": %.0f, \"device_bytes_written\": %.0f, \"warp_instructions\": %.0f",
+             c->load_wavefronts, c->store_wavefronts, c->l2_read_sectors, c->dram_read, c->dram_written,
+             c->instructions);
   if (k->time.launches > 0)
     text_add(t, ", \"modeled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
   if (k->registers)

@@ -221,6 +221,17 @@ static void take_mix(InspectKernel *k, char **f) {
   k->mix.fp64 += strtod(f[4], NULL);
   k->mix.integer += strtod(f[5], NULL);
   k->mix.special += strtod(f[6], NULL);
+  k->mix.control += strtod(f[7], NULL);
+}
+
+static void take_counts(InspectKernel *k, char **f) {
+  InspectCounters *c = &k->counters;
+  c->load_wavefronts += strtod(f[2], NULL);
+  c->store_wavefronts += strtod(f[3], NULL);
+  c->l2_read_sectors += strtod(f[4], NULL);
+  c->dram_read += strtod(f[5], NULL);
+  c->dram_written += strtod(f[6], NULL);
+  c->instructions += strtod(f[7], NULL);
 }
 
 static void take_time(InspectKernel *k, char **f) {
@@ -343,6 +354,8 @@ void inspection_take(Inspection *i, FILE *record, bool descending) {
       take_site(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "mix") == 0 && !descending)
       take_mix(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "counts") == 0 && !descending)
+      take_counts(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "time") == 0 && !descending)
       take_time(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "barrier") == 0)

@@ -42,9 +42,9 @@ static void write_text(FILE *out, const char *before, const char *text) {
     fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
 }
 
-// Writes the instruction mix: thread-level counts of FMA, fp32, fp64, integer, SFU.
+// Writes the instruction mix: thread-level counts of FMA, fp32, fp64, integer, SFU, control.
 static void write_mix(FILE *out, const struct kernel *k, size_t number) {
-  double fma = 0, fp32 = 0, fp64 = 0, integer = 0, special = 0;
+  double fma = 0, fp32 = 0, fp64 = 0, integer = 0, special = 0, control = 0;
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
     if (s->event == 0 || event_kind(s->event) != EVENT_BLOCK)
@@ -56,9 +56,18 @@ static void write_mix(FILE *out, const struct kernel *k, size_t number) {
     fp64 += lanes * m->fp64;
     integer += lanes * (m->integer + m->divisions);
     special += lanes * m->special;
+    control += lanes;
   }
   if (mix_known())
-    fprintf(out, "mix\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, fma, fp32, fp64, integer, special);
+    fprintf(out, "mix\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, fma, fp32, fp64, integer, special, control);
+}
+
+// Writes what the model has counted, as hardware's counters would: of warps, in all blocks.
+static void write_counts(FILE *out, const struct model_counts *c, size_t number) {
+  const double instructions = c->loads + c->stores + c->shared + c->atomics + c->fp32 + c->fp64 + c->integer +
+                              c->divisions + c->special + c->branches + c->barriers;
+  fprintf(out, "counts\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, c->load_waves, c->store_waves, c->l1_misses,
+          c->dram_reads, c->dram_writes, instructions);
 }
 
 static void write_time(FILE *out, const struct modeled *m, size_t number) {
@@ -94,8 +103,10 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
             (unsigned long)s->units, (unsigned long)s->ideal, (unsigned long)s->same, (unsigned long)s->same_max);
   }
   write_mix(out, k, number);
-  if (k->modeled)
+  if (k->modeled) {
     write_time(out, k->modeled, number);
+    write_counts(out, &k->modeled->counts, number);
+  }
   for (const struct barrier *b = k->barriers; b; b = b->next) {
     fprintf(out, "barrier\t%zu", number);
     write_text(out, "\t", b->file);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/counts.h"
 #include "model/kernel.h"
 #include "sim/base/cudasim.h"
 
@@ -242,6 +241,8 @@ static void add_time(struct kernel *k, const struct model_counts *c, const struc
   if (k->modeled == NULL)
     k->modeled = inspect_allocate(sizeof *k->modeled);
   struct modeled *m = k->modeled;
+  for (size_t i = 0; i < COUNTS; i++)
+    ((double *)&m->counts)[i] += ((const double *)c)[i];
   m->seconds += t->seconds;
   for (int i = 0; i < MODEL_LIMITS; i++)
     m->term[i] += t->term[i];

@@ -4,6 +4,7 @@
 #define INSPECT_COUNTS_H
 
 #include "inspect/inspect.h"
+#include "model/counts.h"
 
 // Without a modeled GPU `counts_wanted` is false, and these do nothing. counts_touched: one request touched the
 // sectors from `first` to `last`.
@@ -12,6 +13,7 @@ void counts_end_launch(struct launch *launch);
 void counts_begin_block(struct launch *launch);
 void counts_end_block(void);
 struct modeled { // of all launches together
+  struct model_counts counts;
   double seconds, term[6], least, resident, share, launches;
   double stored_sectors, stored_bytes;
   // maximum over launches: events in all blocks, divided by the number extrapolated from the instrumented ones

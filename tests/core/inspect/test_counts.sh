@@ -37,6 +37,19 @@ else
   result $? "a GPU that nvcc no longer compiles for has the registers of the oldest" "$(grep registers "$work/out")"
 fi
 
+# ---- 8 bytes a lane ----
+
+# gpu-benches' gpu-strides measured these wavefronts on A100, A40 and H200.
+inspect --gpu a100 --no-registers
+while read -r kernel want; do
+  [ "$(of_kernel $kernel l1_wavefronts_load)" = "$want" ]
+  result $? "$kernel: $want wavefronts of a load" "counted $(of_kernel $kernel l1_wavefronts_load)"
+done <<'END'
+broadcast_float 1
+broadcast_double 2
+rows_of_4 4
+END
+
 # ---- some blocks for all ----
 
 "$ferry" inspect chapters/kernels/transpose.cu --once --no-registers --gpu a100 --blocks 8 >"$work/out" 2>&1

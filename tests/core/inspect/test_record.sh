@@ -36,7 +36,8 @@ printf '%s\t' kernel 0 first 4 1 1 64 1 1 0 0 1 4 4 0 0 | sed 's/\t$/\tfirst\n/'
   printf 'kernel\t1\tsecond<int>\t1\t1\t1\t32\t1\t1\t4096\t0\t2\t2\t2\t1\t1\tsecond<T>\n'
   printf 'site\t0\t%s\t%s\t%s\t8\t256\t256\t32\t32\t0\t0\n' "$place" r 0 "$next" w 1 "$next" a 0 "$place" b 0
   printf 'site\t1\t%s\tr\t0\t2\t64\t64\t8\t8\t0\t0\n' "$place"
-  printf 'mix\t0\t32\t64\t0\t128\t0\n'
+  printf 'mix\t0\t32\t64\t0\t128\t0\t64\n'
+  printf 'counts\t0\t32\t32\t64\t2048\t2048\t256\n'
   printf 'time\t0\t1\t2e-6\t1e-6\t4\t0.5\t1\t1e-6\t1e-6\t1e-6\t1e-6\t1e-6\t1e-6\n'
   printf 'barrier\t0\t%s\t3\t8\t0\n' "$work/leave.c"
   printf 'finding\t0\trace-block\t%s\t%s\t0\t-\t0\t0\t7\tbyte 0 of x: thread 1 reads\n' "$place" "$next"

@@ -18,12 +18,26 @@ __global__ void hoards(float *o, const float *a) {
   o[threadIdx.x] = sum;
 }
 
+__global__ void broadcast_float(float *o, const float *a, int zero) {
+  o[threadIdx.x] = a[threadIdx.x * zero];
+}
+__global__ void broadcast_double(double *o, const double *a, int zero) {
+  o[threadIdx.x] = a[threadIdx.x * zero];
+}
+// A warp reads 8 rows of 4.
+__global__ void rows_of_4(double *o, const double *a, int pitch) {
+  o[threadIdx.x] = a[threadIdx.x / 4 * pitch + threadIdx.x % 4];
+}
+
 int main() {
   float *o, *a;
   cudaMalloc(&o, 1 << 20);
   cudaMalloc(&a, 1 << 20);
   cudaMemset(a, 0, 1 << 20);
   hoards<<<1, THREADS>>>(o, a);
+  broadcast_float<<<1, 32>>>(o, a, 0);
+  broadcast_double<<<1, 32>>>((double *)o, (const double *)a, 0);
+  rows_of_4<<<1, 32>>>((double *)o, (const double *)a, 4098);
   cudaDeviceSynchronize();
   cudaFree(o);
   cudaFree(a);
