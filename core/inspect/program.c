@@ -70,6 +70,18 @@ bool program_is_volatile(uint32_t pc) {
   return volatiles && volatiles[pc / 8] >> pc % 8 & 1;
 }
 
+static uint8_t *members; // per program counter; pages that are not touched take no memory
+
+void program_has_member(uint32_t pc, unsigned whole) {
+  if (members == NULL)
+    members = inspect_allocate(MOST_CODE);
+  members[pc] = (uint8_t)whole;
+}
+
+unsigned program_member_of(uint32_t pc) {
+  return members ? members[pc] : 0;
+}
+
 // offset of the redzone in the program's thread-local segment, from the symbol table
 static size_t redzone_offset;
 

@@ -21,6 +21,9 @@ static inline uint32_t program_pc_if(const void *address) { // 0: of NULL, where
 // The access at this program counter is volatile.
 void program_has_volatile(uint32_t pc);
 bool program_is_volatile(uint32_t pc);
+// The access at this program counter reads a member of a vector of so many bytes; 0: it does not.
+void program_has_member(uint32_t pc, unsigned whole);
+unsigned program_member_of(uint32_t pc);
 char *program_shared(void); // this thread's thread-local segment
 size_t program_shared_bytes(void);
 bool program_has_data(uint64_t address, uint64_t *first,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Rewrites the assembly of an instrumented file. It adds a redzone after each shared array: the compiler cannot check
 // an index through a pointer, which would otherwise reach the next array, where the access is legal. A redzone
-// belongs to no array, so the inspector reports the access. It also inlines the fast path of a basic block's event.
+// belongs to no array, so the inspector reports the access. It also inlines the fast path of a basic block's event,
+// and has a read of a vector's member by name (members.c) call a function that says so.
 #include "inspect/instrument/instrument.h"
+#include "inspect/instrument/members.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,11 @@ static bool is_block_call(const char *line) {
 static const char block_event[] = "";
 #endif
 
+#ifdef INSPECT_PAD_ARRAYS // the library's own kernels read whole vectors
+#define members_line(line, bytes) 0
+#define members_end() ((void)0)
+#endif
+
 bool inspect_pad_arrays(const char *assembly, const char *padded, bool judged) {
   FILE *in = fopen(assembly, "r"), *out = fopen(padded, "w");
   char *line = NULL;
@@ -60,10 +67,16 @@ bool inspect_pad_arrays(const char *assembly, const char *padded, bool judged) {
     const char *section = inspect_section_of(line);
     if (section) // thread-local and zero: the section of shared arrays
       shared = strncmp(section, ".tbss", 5) == 0;
-    fputs(is_block_call(line) && !judged ? block_event : line, out);
+    int bytes = 0;
+    const int whole = members_line(line, &bytes);
+    if (whole > bytes)
+      fprintf(out, "\tcall\t__tsan_member_read%d_of%d\n", bytes, whole);
+    else
+      fputs(is_block_call(line) && !judged ? block_event : line, out);
     if (shared && strncmp(line, "\t.zero\t", 7) == 0)
       fprintf(out, "\t.zero\t%d\n", REDZONE);
   }
+  members_end();
   good = good && !ferror(in) && !ferror(out);
   free(line);
   if (in)

@@ -142,6 +142,23 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
+// The read of a vector's member by name, in a file where instrument/members.c has seen it: of `whole` bytes, which a GPU reads in one
+// request with the members beside it.
+#define MEMBER_READ(bytes, whole)                                                                                      \
+  void __tsan_member_read##bytes##_of##whole(const void *p);                                                           \
+  void __tsan_member_read##bytes##_of##whole(const void *p) {                                                          \
+    if (inspect_current)                                                                                               \
+      program_has_member(program_pc(CALLER), whole);                                                                   \
+    ALIGNED_ACCESS(p, bytes, EVENT_READ);                                                                              \
+  }
+MEMBER_READ(1, 2)
+MEMBER_READ(1, 4)
+MEMBER_READ(2, 4)
+MEMBER_READ(2, 8)
+MEMBER_READ(4, 8)
+MEMBER_READ(4, 16)
+MEMBER_READ(8, 16)
+
 // A GPU copies a struct in pieces: of the largest power of two that divides its size, at most 16 bytes.
 static void range(const void *p, size_t bytes, const void *caller, unsigned kind) {
   if (bytes == 0)

@@ -6,14 +6,25 @@
 // run_group.
 #include <string.h>
 
+#include "inspect/program.h"
 #include "inspect/shadow/memory.h"
 #include "inspect/simt/simt_stack.h"
+
+// Reads of members of the same vectors by the same lanes, since the last basic block or write: a GPU reads what is adjacent at once.
+struct vectors {
+  uint32_t event, lanes;              // of the first read; 0 lanes: none
+  unsigned whole, bytes, read, count; // bytes of a vector, of a member; a bit per member; the number of lanes
+  uint64_t at[WARP];                  // each lane's vector
+};
+enum { VECTORS = 8 };
 
 struct simt_stack {
   struct block_state *state;
   struct kernel *kernel;
   uint32_t position[WARP];
   unsigned live; // lanes that have not returned
+  unsigned vectors_open;
+  struct vectors vectors[VECTORS];
 };
 
 enum { DEEPEST = 200, SHALLOW = 4 }; // nesting of groups; usual depth of calls
@@ -22,17 +33,18 @@ static bool is_shared(const struct block_state *bs, uint64_t address) {
   return address - (uintptr_t)bs->shared < bs->shared_bytes || address - (uintptr_t)bs->dynamic < bs->dynamic_bytes;
 }
 
-static void count_in(struct simt_stack *r, uint32_t event, bool shared, const uint64_t *addresses, unsigned lanes) {
+static void count_in(struct simt_stack *r, uint32_t event, bool shared, const uint64_t *addresses, unsigned lanes,
+                     unsigned bytes) {
   struct site *site = kernel_site(r->kernel, event, shared);
   site->executions++;
   site->lanes += lanes;
   site->live += r->live;
-  coalescing_count(site, addresses, lanes, access_bytes(event));
+  coalescing_count(site, addresses, lanes, bytes);
 }
 
 // A generic pointer may lead some lanes to shared memory and others to global memory: one request to each.
 static __attribute__((noinline)) void count_split(struct simt_stack *r, uint32_t event, const uint64_t *addresses,
-                                                  unsigned count) {
+                                                  unsigned count, unsigned bytes) {
   uint64_t parted[2][WARP];
   unsigned parts[2] = {0, 0};
   for (unsigned i = 0; i < count; i++) {
@@ -41,10 +53,11 @@ static __attribute__((noinline)) void count_split(struct simt_stack *r, uint32_t
   }
   for (int space = 0; space < 2; space++)
     if (parts[space])
-      count_in(r, event, space, parted[space], parts[space]);
+      count_in(r, event, space, parted[space], parts[space], bytes);
 }
 
-static inline void count_row(struct simt_stack *r, uint32_t event, const uint64_t *addresses, unsigned count) {
+static inline void count_row(struct simt_stack *r, uint32_t event, const uint64_t *addresses, unsigned count,
+                             unsigned bytes) {
   const struct block_state *bs = r->state;
   const uint64_t arena = memory_arena, static_shared = (uintptr_t)bs->shared;
   uint64_t global = 0, shared = 0; // no offset has a bit that the union lacks
@@ -53,12 +66,81 @@ static inline void count_row(struct simt_stack *r, uint32_t event, const uint64_
     shared |= addresses[i] - static_shared;
   }
   if (global < memory_arena_bytes || shared < bs->shared_bytes)
-    count_in(r, event, shared < bs->shared_bytes, addresses, count);
+    count_in(r, event, shared < bs->shared_bytes, addresses, count, bytes);
   else
-    count_split(r, event, addresses, count);
+    count_split(r, event, addresses, count, bytes);
 }
 
+// ---- members of vectors --------------------------------------------------------------------------------------------------
+
+// As nvcc 13 merges them: from the first member on, one request up to the last one in the part of the vector that is aligned there. Of
+// xyzw, xyz and xz that is the whole vector, of xy a half; of yz there are two requests, since y is aligned to itself only.
+static void count_parts(struct simt_stack *r, const struct vectors *v) {
+  const unsigned members = v->whole / v->bytes;
+  for (unsigned left = v->read; left;) {
+    const unsigned first = (unsigned)__builtin_ctz(left);
+    unsigned most = first ? first & -first : members, size = 1;
+    while (size < most && left >> first >> size & ((1u << (most - size)) - 1))
+      size *= 2;
+    uint64_t addresses[WARP];
+    for (unsigned i = 0; i < v->count; i++)
+      addresses[i] = v->at[i] + first * v->bytes;
+    count_row(r, v->event, addresses, v->count, size * v->bytes);
+    left &= ~(((1u << size) - 1) << first);
+  }
+}
+
+static void close_vectors(struct simt_stack *r) {
+  for (unsigned i = 0; i < r->vectors_open; i++)
+    count_parts(r, &r->vectors[i]);
+  r->vectors_open = 0;
+}
+
+static void read_member(struct simt_stack *r, uint32_t lanes, uint32_t event, const uint64_t *addresses, unsigned count,
+                        unsigned whole) {
+  const unsigned bytes = access_bytes(event), member = (unsigned)(addresses[0] % whole / bytes);
+  bool same = true; // all lanes read this member, of an aligned vector
+  for (unsigned i = 0; i < count; i++)
+    same &= addresses[i] % whole == member * bytes;
+  if (!same) {
+    count_row(r, event, addresses, count, bytes);
+    return;
+  }
+  for (unsigned n = 0; n < r->vectors_open; n++) {
+    struct vectors *v = &r->vectors[n];
+    bool equal = v->lanes == lanes && v->whole == whole && v->bytes == bytes && !(v->read >> member & 1);
+    for (unsigned i = 0; i < count && equal; i++)
+      equal = v->at[i] == addresses[i] - member * bytes;
+    if (equal) {
+      v->read |= 1u << member;
+      return;
+    }
+  }
+  if (r->vectors_open == VECTORS)
+    close_vectors(r);
+  struct vectors *v = &r->vectors[r->vectors_open++];
+  *v = (struct vectors){
+      .event = event, .lanes = lanes, .whole = whole, .bytes = bytes, .read = 1u << member, .count = count};
+  for (unsigned i = 0; i < count; i++)
+    v->at[i] = addresses[i] - member * bytes;
+}
+
+static void count_access(struct simt_stack *r, uint32_t lanes, uint32_t event, const uint64_t *addresses,
+                         unsigned count) {
+  const unsigned whole = program_member_of(event_pc(event));
+  if (whole) {
+    read_member(r, lanes, event, addresses, count, whole);
+    return;
+  }
+  if (!is_read(event))
+    close_vectors(r);
+  count_row(r, event, addresses, count, access_bytes(event));
+}
+
+// ---- warp instructions ---------------------------------------------------------------------------------------------------
+
 static void count_block(struct simt_stack *r, uint32_t lanes, uint32_t event) {
+  close_vectors(r);
   struct site *site = kernel_site(r->kernel, event, false);
   site->executions++;
   site->lanes += (unsigned)__builtin_popcount(lanes);
@@ -67,14 +149,14 @@ static void count_block(struct simt_stack *r, uint32_t lanes, uint32_t event) {
 
 // Executes one warp instruction, of lanes at `position`. The caller advances them.
 static void execute(struct simt_stack *r, uint32_t lanes, uint32_t event) {
-  uint64_t addresses[WARP];
+  uint64_t addresses[WARP] = {0};
   unsigned count = 0;
   if (event_kind(event) >= EVENT_READ) {
     for (uint32_t left = lanes; left; left &= left - 1) {
       const unsigned lane = (unsigned)__builtin_ctz(left);
       addresses[count++] = r->state->lanes[lane].addresses[r->position[lane]];
     }
-    count_row(r, event, addresses, count);
+    count_access(r, lanes, event, addresses, count);
   } else if (event_kind(event) == EVENT_BLOCK) {
     count_block(r, lanes, event);
   }
@@ -111,16 +193,19 @@ static void execute_converged(struct simt_stack *r, uint32_t lanes, uint32_t eve
   if (event_kind(event) < EVENT_READ)
     return;
   if (lanes == ~0u) { // the usual case
-    if (count_again(r, event, at))
+    if (program_member_of(event_pc(event)) == 0 && count_again(r, event, at)) {
+      if (!is_read(event))
+        close_vectors(r);
       return;
+    }
     for (unsigned lane = 0; lane < WARP; lane++)
       addresses[lane] = r->state->lanes[lane].addresses[at];
-    count_row(r, event, addresses, WARP);
+    count_access(r, lanes, event, addresses, WARP);
     return;
   }
   for (uint32_t left = lanes; left; left &= left - 1)
     addresses[count++] = r->state->lanes[__builtin_ctz(left)].addresses[at];
-  count_row(r, event, addresses, count);
+  count_access(r, lanes, event, addresses, count);
 }
 
 static void on_event(struct block_state *bs, unsigned lane, uint32_t event) {
@@ -365,7 +450,9 @@ bool simt_run_converged(struct block_state *bs, uint32_t count) {
   r.state = bs;
   r.kernel = bs->launch->kernel;
   r.live = WARP;
+  r.vectors_open = 0;
   run_converged(&r, ~0u, count);
+  close_vectors(&r);
   return true;
 }
 
@@ -374,5 +461,7 @@ void simt_run(struct block_state *bs, uint32_t active) {
   r.state = bs;
   r.kernel = bs->launch->kernel;
   r.live = (unsigned)__builtin_popcount(bs->live[bs->warp] | active);
+  r.vectors_open = 0;
   run_diverged(&r, active);
+  close_vectors(&r);
 }

@@ -37,10 +37,29 @@ else
   result $? "a GPU that nvcc no longer compiles for has the registers of the oldest" "$(grep registers "$work/out")"
 fi
 
+# ---- members of vectors ----
+
+loads() { # KERNEL: requests and sectors of its loads from global memory
+  grep "\"type\": \"line\", \"kernel\": \"$1\"" "$work/json" |
+    sed -nE 's/.*"sectors_load": ([0-9.]+),.*"requests_sectors_load": ([0-9]+).*/\2 \1/p' | awk '{ n += $1; s += $1 * $2 } END { print n, s }'
+}
+inspect --gpu a100 --no-registers
+while read -r kernel want; do
+  [ "$(loads $kernel)" = "$want" ]
+  result $? "$kernel: requests and sectors of nvcc's loads" "counted $(loads $kernel), expected $want"
+done <<'END'
+all_members 1 16
+all_members_cast 1 16
+members_xy 1 16
+members_xz 1 16
+members_yzw 2 32
+four_elements 4 64
+own_struct 4 64
+END
+
 # ---- 8 bytes a lane ----
 
 # gpu-benches' gpu-strides measured these wavefronts on A100, A40 and H200.
-inspect --gpu a100 --no-registers
 while read -r kernel want; do
   [ "$(of_kernel $kernel l1_wavefronts_load)" = "$want" ]
   result $? "$kernel: $want wavefronts of a load" "counted $(of_kernel $kernel l1_wavefronts_load)"

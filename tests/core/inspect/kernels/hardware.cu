@@ -29,6 +29,35 @@ __global__ void rows_of_4(double *o, const double *a, int pitch) {
   o[threadIdx.x] = a[threadIdx.x / 4 * pitch + threadIdx.x % 4];
 }
 
+// nvcc makes one 16-byte load of the first two and of x and z, one of 8 bytes of x and y, two of yzw; and four of the last two.
+__global__ void all_members(float *o, const float4 *a) {
+  float x = a[threadIdx.x].x, y = a[threadIdx.x].y;
+  o[threadIdx.x] = x + y * a[threadIdx.x].z - a[threadIdx.x].w;
+}
+__global__ void all_members_cast(float *o, const float *a) {
+  const float4 *p = (const float4 *)a + threadIdx.x;
+  o[threadIdx.x] = p->x + p->y * (*p).z - reinterpret_cast<const float4 *>(a)[threadIdx.x].w;
+}
+__global__ void members_xy(float *o, const float4 *a) {
+  o[threadIdx.x] = a[threadIdx.x].x + a[threadIdx.x].y;
+}
+__global__ void members_xz(float *o, const float4 *a) {
+  o[threadIdx.x] = a[threadIdx.x].x + a[threadIdx.x].z;
+}
+__global__ void members_yzw(float *o, const float4 *a) {
+  o[threadIdx.x] = a[threadIdx.x].y + a[threadIdx.x].z + a[threadIdx.x].w;
+}
+__global__ void four_elements(float *o, const float *a) {
+  const float *e = a + 4 * threadIdx.x;
+  o[threadIdx.x] = e[0] + e[1] * e[2] - e[3];
+}
+struct Unaligned {
+  float x, y, z, w;
+};
+__global__ void own_struct(float *o, const Unaligned *u) {
+  o[threadIdx.x] = u[threadIdx.x].x + u[threadIdx.x].y * u[threadIdx.x].z - u[threadIdx.x].w;
+}
+
 int main() {
   float *o, *a;
   cudaMalloc(&o, 1 << 20);
@@ -38,6 +67,13 @@ int main() {
   broadcast_float<<<1, 32>>>(o, a, 0);
   broadcast_double<<<1, 32>>>((double *)o, (const double *)a, 0);
   rows_of_4<<<1, 32>>>((double *)o, (const double *)a, 4098);
+  all_members<<<1, 32>>>(o, (const float4 *)a);
+  all_members_cast<<<1, 32>>>(o, a);
+  members_xy<<<1, 32>>>(o, (const float4 *)a);
+  members_xz<<<1, 32>>>(o, (const float4 *)a);
+  members_yzw<<<1, 32>>>(o, (const float4 *)a);
+  four_elements<<<1, 32>>>(o, a);
+  own_struct<<<1, 32>>>(o, (const Unaligned *)a);
   cudaDeviceSynchronize();
   cudaFree(o);
   cudaFree(a);
