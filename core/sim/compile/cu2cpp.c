@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cu2cpp [--gcc] [--judge] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
+// cu2cpp [--gcc] [--judge] [--unroll] [--split [--instrument]] IN OUT: turns CUDA C++ (.cu, .cuh) into C++ for the simulator.
 //
 // Outside comments and literals it rewrites
 //     kernel<<<config>>>(args)       ->  ::cudasim::launch(kernel, [=](auto... p) { kernel(p...); }, "kernel", config)(args)
@@ -14,6 +14,7 @@
 // With --step TABLE, OUT is IN with a call before each statement, still CUDA C++: see compile/step_hooks.c. With --hooked, IN is such a
 // text.
 // A kernel that is called without <<<>>> is an error to the compiler: see compile/unconfigured_calls.c.
+// With --unroll, loops of constant length are unrolled as nvcc does: see compile/unroll.c.
 // What nvcc refuses and g++ accepts, such as a host function's call in a kernel, is an error to the compiler, too: see
 // compile/execution_spaces.c.
 // With --program, IN is a whole program, preprocessed with -DCUDASIM_PROGRAM: see compile/program.c; --source names the
@@ -132,6 +133,7 @@ static void transform(const struct text *in, struct text *out) {
                (after = rewrite_kernel_cast(in, i, out)) != i) {
       i = after;
     } else {
+      append_unroll(in, i, out);
       append(out, in->bytes + i, 1);
       i++;
     }
@@ -147,6 +149,7 @@ int main(int argc, char **argv) {
     program |= strcmp(argv[1], "--program") == 0;
     split |= strcmp(argv[1], "--split") == 0;
     instrumented |= strcmp(argv[1], "--instrument") == 0;
+    unrolls |= strcmp(argv[1], "--unroll") == 0;
     hooked |= strcmp(argv[1], "--hooked") == 0;
     relaxed |= strcmp(argv[1], "--relaxed-constexpr") == 0;
     if (argc > 2 && (strcmp(argv[1], "--step") == 0 || strcmp(argv[1], "--source") == 0)) {
@@ -156,7 +159,7 @@ int main(int argc, char **argv) {
   }
   if (argc != 3) {
     fprintf(stderr,
-            "usage: cu2cpp [--gcc] [--judge] [--hooked] [--split [--instrument]] IN.cu OUT.cpp\n"
+            "usage: cu2cpp [--gcc] [--judge] [--hooked] [--unroll] [--split [--instrument]] IN.cu OUT.cpp\n"
             "       cu2cpp --step TABLE IN.cu OUT.cu\n"
             "       cu2cpp [--gcc] [--split [--instrument]] [--relaxed-constexpr] [--source IN.cu] --program IN.ii "
             "OUT.ii\n");

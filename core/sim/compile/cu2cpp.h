@@ -57,6 +57,11 @@ void append_call(struct text *out, const char *before, const char *kernel, const
 extern int check_bounds;                                                  // --judge
 size_t rewrite_shared(const struct text *in, size_t i, struct text *out); // __shared__ T a[4], b;
 
+// ---- compile/unroll.c ----
+
+extern bool unrolls; // --unroll
+void append_unroll(const struct text *in, size_t i, struct text *out);
+
 // ---- compile/kernel_pointer.c: each returns the position after what it rewrote, or i ----
 
 // After a __global__ at i: adds the function's name (the last word before its parameters) to the names.

@@ -102,6 +102,16 @@ check 'shared memory' "$(echo 'extern __shared__ float part[];' | transform)" 'f
 check 'shared memory, the type first' "$(echo 'extern float __shared__ part[];' | transform)" 'float  *part = (float  *)cudasim_dynamic_shared();'
 check 'shared memory of two dimensions' "$(echo 'extern __shared__ float tile[][33];' | transform)" \
   'float (*tile)[33] = (float (*)[33])cudasim_dynamic_shared();'
+unrolled() {
+  cat >"$work/in.cu"
+  "$cu2cpp" --gcc --unroll "$work/in.cu" "$work/out.cpp" && tail -n +2 "$work/out.cpp"
+}
+check 'a loop without a pragma, to be unrolled' "$(echo 'x; for (int i = 0; i < 3; i++) f(i);' | unrolled)" \
+  'x; _Pragma("GCC unroll 64") for (int i = 0; i < 3; i++) f(i);'
+check 'a loop that has one' "$(printf '{\n#pragma unroll 2\nfor (;;) f();' | unrolled)" "$(printf '{\n#pragma GCC unroll 2\nfor (;;) f();')"
+check 'a loop that has one on a condition' "$(printf '{\n#if A\n#pragma unroll 2\n#endif\n for (;;) f();' | unrolled)" \
+  "$(printf '{\n#if A\n#pragma GCC unroll 2\n#else\n#pragma GCC unroll 64\n#endif\n#line 5\n for (;;) f();')"
+check 'a loop that is no statement of a block' "$(echo '{ if (x) for (;;) f();' | unrolled)" '{ if (x) for (;;) f();'
 check 'a parameter in shared memory' "$(echo 'void f(__shared__ float *p, const volatile __shared__ int *q, float __shared__ *r);' | transform)" \
   'void f( float *p, const volatile  int *q, float  *r);'
 check 'an array of a lambda in shared memory' "$(echo 'run([=] { __shared__ T a[4]; }, b<c, d> __shared__ e);' | transform)" \
