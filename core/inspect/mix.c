@@ -21,8 +21,8 @@ void mix_read(void) {
   struct mix m;
   if (in == NULL)
     return;
-  while (fscanf(in, "%x %d %d %d %d %d %d", &m.pc, &m.fma, &m.fp32, &m.fp64, &m.integer, &m.special, &m.divisions) ==
-         7) {
+  while (fscanf(in, "%x %d %d %d %d %d %d %d", &m.pc, &m.fma, &m.fp32, &m.fp64, &m.integer, &m.special, &m.divisions,
+                &m.branches) == 8) {
     if ((mix_count & (mix_count - 1)) == 0) // capacity doubles at powers of two
       mixes = inspect_resize(mixes, (mix_count ? 2 * mix_count : 1) * sizeof *mixes);
     mixes[mix_count++] = m;

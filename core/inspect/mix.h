@@ -10,7 +10,7 @@
 // ...
 struct mix {
   uint32_t pc;
-  int fma, fp32, fp64, integer, special, divisions;
+  int fma, fp32, fp64, integer, special, divisions, branches;
 };
 void mix_read(void);
 bool mix_known(void); // false: there is no file, and every block's mix is empty

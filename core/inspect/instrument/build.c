@@ -43,6 +43,10 @@ enum { UNINSTRUMENTED = INSPECT_FILES + 1 };
   "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_DUAL_VERSION -ftls-model=local-exec "         \
   "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=off " VECTORIZING_FLAGS
 
+// Where instructions are counted: a loop of unknown length stays as it is, of which #pragma unroll would have g++ make 64 copies behind a
+// chain of comparisons, and a square root has no branch for errno.
+#define COUNTING_FLAGS "-fdisable-rtl-loop2_unroll -fno-math-errno"
+
 // A source file, and the number in the names of the files that are made from it: kernels0.cpp, kernels0.s, kernels0.o.
 typedef struct Unit {
   const char *source;
@@ -98,6 +102,10 @@ static bool is_hooked(const InspectJob *j, const Unit *u) {
   return j->build.table[0] && u->number == 0;
 }
 
+static bool counts_instructions(const InspectJob *j, const Unit *u) {
+  return !j->options.step && u->number != UNINSTRUMENTED && inspect_models_gpu(&j->options);
+}
+
 static bool translate_source(const InspectJob *j, const Unit *u) {
   Words c = {0};
   char to[PATH_MAX];
@@ -105,6 +113,7 @@ static bool translate_source(const InspectJob *j, const Unit *u) {
   words_add(&c, CONFIG_ROOT "/build/cu2cpp");
   words_split(&c, "--gcc --relaxed-constexpr");
   words_split(&c, is_hooked(j, u) ? "--hooked" : "");
+  words_split(&c, counts_instructions(j, u) ? "--unroll" : "");
   words_split(&c, splitting(&j->options, u));
   words_add(&c, u->source);
   words_add(&c, to);
@@ -188,6 +197,8 @@ static bool compile(const InspectJob *j, const Unit *u, Attempt a, const char *m
   if (a.preprocessed && !preprocess_and_translate(j, u, a.apart))
     return false;
   words_split(&c, flags_of(&j->build, u));
+  if (counts_instructions(j, u) && messages) // the compiler announces it
+    words_split(&c, COUNTING_FLAGS);
   if (a.preprocessed)
     compile_preprocessed_flags(&c, j, u);
   else

@@ -4,43 +4,15 @@
 // often warps execute it. Only for x86-64, whose scalar instructions correspond to those of a GPU; what a GPU encodes
 // in an operand (a negation, a constant, an offset) does not count.
 #include "inspect/instrument/instrument.h"
+#include "inspect/instrument/listing.h"
 #include "tool/compile/process.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { HANDLER_STEPS = 16 }; // so many instructions after its first one, a bounds check's handler has made its call
 enum { EVENT_STEPS = 10 };   // instructions of an inlined block event (pad_arrays.c)
-
-typedef enum Step {
-  STEP_NOTHING,
-  STEP_BLOCK,   // the call at the beginning of a basic block
-  STEP_ADDRESS, // loads the address of a following instruction, as an inlined block event begins
-  STEP_STORED,  // and stores a register, as it ends
-  STEP_HANDLER, // the call of a failed bounds check
-  STEP_END,     // a jump or return: control does not go on to the next instruction
-  STEP_BRANCH,
-  STEP_ADD,
-  STEP_MULTIPLY,
-  STEP_FP32,
-  STEP_FMA,
-  STEP_ADD64,
-  STEP_MULTIPLY64,
-  STEP_FP64,
-  STEP_SPECIAL,
-  STEP_INTEGER,
-  STEP_COMPARE,
-  STEP_DIVISION
-} Step;
-
-typedef struct Instruction {
-  uint64_t at, to; // to: the target of a branch
-  Step step;
-} Instruction;
-
-typedef struct Program {
-  Instruction *list;
-  int count;
-} Program;
+// nvcc makes the instructions behind a branch conditional, instead of branching around them, if they are at most so many.
+enum { CONDITIONAL = 7 };
 
 // ---- one instruction -----------------------------------------------------------------------------------------------------
 
@@ -73,37 +45,10 @@ static Step floating(const char *name) {
   return is_one_of(special, name) || strncmp(name, "cvt", 3) == 0 ? STEP_SPECIAL : STEP_NOTHING;
 }
 
-// Free on a GPU: setting a register to 0; computing an address of a register and an offset, or one that is passed to
-// the access's callback (in rdi).
-static bool is_free(const char *name, const char *operands) {
-  const char *comma = strrchr(operands, ',');
-  if (strncmp(name, "xor", 3) == 0 || strncmp(name, "sub", 3) == 0)
-    return comma && strlen(comma + 1) == (size_t)(comma - operands) &&
-           strncmp(operands, comma + 1, (size_t)(comma - operands)) == 0;
-  const char *open = strchr(operands, '(');
-  return strncmp(name, "lea", 3) == 0 && open &&
-         (memchr(open, ',', strcspn(open, ")")) == NULL || strcmp(comma + 1, "%rdi") == 0);
-}
-
-static Step integer(const char *name, const char *operands) {
-  static const char *const some[] = {"add", "sub", "imul", "shl", "sal", "sar", "shr", "and", "or",
-                                     "xor", "not", "neg",  "inc", "dec", "lea", "bt",  NULL};
-  char stem[32];
-  snprintf(stem, sizeof stem, "%s", name);
-  size_t length = strlen(stem);
-  if (strstr(operands, "%rsp") || strstr(operands, "%xmm"))
-    return STEP_NOTHING;
-  for (int turn = 0; turn < 2; turn++) { // as it is, then without the size suffix: addl
-    if (is_one_of(some, stem))
-      return is_free(stem, operands) ? STEP_NOTHING : STEP_INTEGER;
-    if (strcmp(stem, "cmp") == 0 || strcmp(stem, "test") == 0)
-      return STEP_COMPARE;
-    if (strcmp(stem, "div") == 0 || strcmp(stem, "idiv") == 0)
-      return STEP_DIVISION;
-    if (length > 2 && strchr("bwlq", stem[length - 1]))
-      stem[length - 1] = '\0';
-  }
-  return strncmp(name, "cmov", 4) == 0 ? STEP_INTEGER : STEP_NOTHING;
+// "div", "idivl"
+static bool divides(const char *name) {
+  name += name[0] == 'i';
+  return strncmp(name, "div", 3) == 0 && (name[3] == '\0' || (strchr("bwlq", name[3]) && name[4] == '\0'));
 }
 
 // A call of the math library: "call 1234 <expf@plt>".
@@ -124,26 +69,31 @@ static Step called(const char *operands) {
     return STEP_BLOCK;
   if (strncmp(name, "__ubsan_handle_out_of_bounds", 28) == 0)
     return STEP_HANDLER;
+  if (strncmp(name, "__tsan_func_", 12) == 0)
+    return STEP_NOTHING;
+  if (strncmp(name, "__tsan_", 7) == 0)
+    return STEP_ACCESS;
   // a shuffle, in the name of its instance: one instruction; cudasim_warp.h keeps the inside uninstrumented
   if (strstr(name, "__shfl_"))
-    return STEP_INTEGER;
+    return STEP_SHUFFLE;
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
     size_t length = strlen(functions[i]);
     if (strncmp(name, functions[i], length) == 0 && strchr("f@>", name[length]))
       return STEP_SPECIAL;
   }
-  return STEP_NOTHING;
+  return STEP_SYNC;
 }
 
 static Step step_of(const char *name, const char *operands) {
   if (strncmp(name, "call", 4) == 0)
     return called(operands);
-  if (strncmp(name, "jmp", 3) == 0 || strncmp(name, "ret", 3) == 0 || strcmp(name, "ud2") == 0)
+  if (strncmp(name, "ret", 3) == 0 || (strncmp(name, "jmp", 3) == 0 && strstr(operands, "<__tsan_func_exit")))
+    return STEP_RETURN;
+  if (strncmp(name, "jmp", 3) == 0 || strcmp(name, "ud2") == 0)
     return STEP_END;
   if (name[0] == 'j')
     return STEP_BRANCH;
-  Step step = floating(name);
-  return step != STEP_NOTHING ? step : integer(name, operands);
+  return divides(name) ? STEP_DIVISION : floating(name);
 }
 
 // ---- the whole program ---------------------------------------------------------------------------------------------------
@@ -163,6 +113,10 @@ static Step event_step(const char *name, const char *operands, uint64_t *to) {
 static bool read_instruction(char *line, Instruction *i) {
   char *colon;
   const unsigned long at = strtoul(line, &colon, 16);
+  if (colon != line && strncmp(colon, " <", 2) == 0) {
+    *i = (Instruction){.at = at, .step = STEP_FUNCTION};
+    return true;
+  }
   if (colon == line || colon[0] != ':' || colon[1] != '\t')
     return false;
   char *name = colon + 2, *operands = name + strcspn(name, " \n");
@@ -173,45 +127,57 @@ static bool read_instruction(char *line, Instruction *i) {
   operands += strspn(operands, " ");
   operands[strcspn(operands, "\n")] = '\0';
   *i = (Instruction){.at = at, .to = strtoull(operands, NULL, 16), .step = step_of(name, operands)};
+  snprintf(i->name, sizeof i->name, "%s", name);
   if (i->step == STEP_NOTHING)
     i->step = event_step(name, operands, &i->to);
+  i->operands = operands;
   return true;
 }
 
 // If the last instructions are an inlined block event, replaces them by it.
-static void merge_event(Program *p, uint64_t behind) {
-  const int begin = p->count - EVENT_STEPS;
-  if (begin < 0 || p->list[begin].step != STEP_ADDRESS || p->list[begin].to != behind ||
-      p->list[p->count - 1].step != STEP_STORED)
+static void merge_event(Listing *l, uint64_t behind) {
+  const int begin = l->count - EVENT_STEPS;
+  if (begin < 0 || l->list[begin].step != STEP_ADDRESS || l->list[begin].to != behind ||
+      l->list[l->count - 1].step != STEP_STORED)
     return;
-  p->list[begin].step = STEP_BLOCK;
-  p->count = begin + 1;
+  for (int n = begin; n < l->count; n++) {
+    free((char *)(uintptr_t)l->list[n].operands);
+    l->list[n].operands = "";
+  }
+  l->list[begin].step = STEP_BLOCK;
+  l->count = begin + 1;
 }
 
-static Program read_program(FILE *in) {
-  Program p = {0};
+static Listing read_listing(FILE *in) {
+  Listing l = {0};
   char line[1024];
   Instruction i;
   while (fgets(line, sizeof line, in))
     if (read_instruction(line, &i)) {
-      merge_event(&p, i.at);
-      p.list = inspect_grown(p.list, p.count, sizeof *p.list);
-      p.list[p.count++] = i;
+      merge_event(&l, i.at);
+      i.operands = i.operands ? strndup(i.operands, strcspn(i.operands, "<")) : NULL;
+      l.list = inspect_grown(l.list, l.count, sizeof *l.list);
+      l.list[l.count++] = i;
     }
-  return p;
+  return l;
 }
 
-static bool leads_to_handler(const Program *p, uint64_t at) {
-  int low = 0, high = p->count;
+int listing_find(const Listing *l, uint64_t at) {
+  int low = 0, high = l->count;
   while (low < high) {
     int middle = (low + high) / 2;
-    if (p->list[middle].at < at)
+    if (l->list[middle].at < at)
       low = middle + 1;
     else
       high = middle;
   }
-  for (int n = low; n < p->count && n < low + HANDLER_STEPS && p->list[n].step != STEP_END; n++)
-    if (p->list[n].step == STEP_HANDLER)
+  return low;
+}
+
+bool listing_is_handler(const Listing *l, uint64_t at) {
+  const int low = listing_find(l, at);
+  for (int n = low; n < l->count && n < low + HANDLER_STEPS && l->list[n].step != STEP_END; n++)
+    if (l->list[n].step == STEP_HANDLER)
       return true;
   return false;
 }
@@ -221,36 +187,123 @@ static int pairs(int a, int b) {
   return a < b ? a : b;
 }
 
-// Writes the mix of the basic block that begins after `first`, as core/inspect/mix.c reads it.
-static void write_block(FILE *out, const Program *p, int first) {
-  int of[STEP_DIVISION + 1] = {0};
-  bool compared = false;
-  for (int n = first + 1; n < p->count; n++) {
-    const Instruction *i = &p->list[n];
-    if (i->step == STEP_END || i->step == STEP_BLOCK)
+// What it costs to execute an instruction conditionally.
+static int cost(const Instruction *i, int integers) {
+  switch (i->step) {
+  case STEP_NOTHING:
+  case STEP_BLOCK:
+  case STEP_HANDLER:
+  case STEP_END:
+    return integers;
+  case STEP_BRANCH:
+    return integers;
+  case STEP_SPECIAL:
+    return integers + 4;
+  default:
+    return integers + 1;
+  }
+}
+
+// Does a GPU execute what is behind this branch conditionally? If it jumps forward over a few instructions, or to the second half of an
+// if and else. The first instruction behind them; 0: no.
+static int conditional_end(const Listing *l, const int *integers, int branch) {
+  uint64_t to = l->list[branch].to;
+  int sum = 0;
+  int n = branch + 1;
+  if (to <= l->list[branch].at)
+    return 0;
+  for (; n < l->count && l->list[n].at < to; n++) {
+    const Instruction *i = &l->list[n];
+    const bool jumps = i->step == STEP_END || (i->step == STEP_BRANCH && !listing_is_handler(l, i->to));
+    if (i->step == STEP_RETURN || i->step == STEP_SYNC || i->step == STEP_FUNCTION || (jumps && i->to <= i->at))
+      return 0;
+    to = jumps && i->to > to ? i->to : to;
+    sum += cost(i, integers[n]);
+    if (sum > CONDITIONAL)
+      return 0;
+  }
+  return n;
+}
+
+// Is there a branch that a GPU makes?
+static bool is_branch(const Listing *l, const Instruction *i) {
+  // "jp" belongs to the comparison of floats that the next one tests
+  return i->step == STEP_BRANCH && !listing_is_handler(l, i->to) && strcmp(i->name, "jp") != 0;
+}
+
+// Marks the events of blocks whose instructions are executed with those before the branch, with the number of its block's event.
+static void find_conditional(const Listing *l, const int *integers, int *with) {
+  int event = -1;
+  for (int n = 0; n < l->count; n++) {
+    if (l->list[n].step == STEP_BLOCK)
+      event = with[n] ? with[n] : n;
+    const int end = is_branch(l, &l->list[n]) && event >= 0 ? conditional_end(l, integers, n) : 0;
+    for (int i = n + 1; i < end; i++)
+      if (l->list[i].step == STEP_BLOCK && !with[i])
+        with[i] = event;
+  }
+}
+
+// Adds the steps of the basic block that begins after `first`.
+static void add_block(const Listing *l, const int *integers, int first, int of[STEPS], int *integer, int *branches) {
+  for (int n = first + 1; n < l->count; n++) {
+    const Instruction *i = &l->list[n];
+    *branches += i->step == STEP_RETURN;
+    *integer += integers[n];
+    if (i->step == STEP_END || i->step == STEP_RETURN || i->step == STEP_BLOCK || i->step == STEP_FUNCTION)
       break;
-    // The comparison of a bounds check is not in the source.
-    if (i->step == STEP_BRANCH && compared && leads_to_handler(p, i->to))
-      of[STEP_COMPARE]--;
-    compared = i->step == STEP_COMPARE || (compared && i->step != STEP_BRANCH);
+    *branches += is_branch(l, i) && !conditional_end(l, integers, n);
     of[i->step]++;
   }
+}
+
+// Writes the mix of a basic block as core/inspect/mix.c reads it, with those that a GPU executes with it.
+static void write_block(FILE *out, const Listing *l, const int *integers, const int *with, int first) {
+  int of[STEPS] = {0}, integer = 0, branches = 0;
+  if (first + 1 >= l->count || with[first])
+    return;
+  add_block(l, integers, first, of, &integer, &branches);
+  for (int n = first + 1; n < l->count && l->list[n].step != STEP_FUNCTION; n++)
+    if (with[n] == first && first)
+      add_block(l, integers, n, of, &integer, &branches);
   int fma = pairs(of[STEP_ADD], of[STEP_MULTIPLY]), fma64 = pairs(of[STEP_ADD64], of[STEP_MULTIPLY64]);
-  if (first + 1 < p->count)
-    fprintf(out, "%lx %d %d %d %d %d %d\n", (unsigned long)p->list[first + 1].at, fma + of[STEP_FMA],
-            of[STEP_ADD] + of[STEP_MULTIPLY] - fma + of[STEP_FMA] + of[STEP_FP32],
-            of[STEP_ADD64] + of[STEP_MULTIPLY64] - fma64 + of[STEP_FP64], of[STEP_INTEGER] + of[STEP_COMPARE],
-            of[STEP_SPECIAL], of[STEP_DIVISION]);
+  fprintf(out, "%lx %d %d %d %d %d %d %d\n", (unsigned long)l->list[first + 1].at, fma + of[STEP_FMA],
+          of[STEP_ADD] + of[STEP_MULTIPLY] - fma + of[STEP_FMA] + of[STEP_FP32],
+          of[STEP_ADD64] + of[STEP_MULTIPLY64] - fma64 + of[STEP_FP64], integer + of[STEP_SHUFFLE], of[STEP_SPECIAL],
+          of[STEP_DIVISION], branches);
+}
+
+// Each function that has events.
+static void count_integers(const Listing *l, int *integers) {
+  for (int n = 0, end; n < l->count; n = end) {
+    bool events = false;
+    for (end = n + 1; end < l->count && l->list[end].step != STEP_FUNCTION; end++)
+      events |= l->list[end].step == STEP_BLOCK;
+    if (events && l->list[n].step == STEP_FUNCTION)
+      integers_count(l, n + 1, end, integers);
+  }
 }
 
 bool inspect_mix_of(FILE *listing, FILE *out) {
 #ifdef __x86_64__
-  Program p = read_program(listing);
-  for (int n = 0; n < p.count; n++)
-    if (p.list[n].step == STEP_BLOCK)
-      write_block(out, &p, n);
-  free(p.list);
-  return true;
+  Listing l = read_listing(listing);
+  int *integers = calloc((size_t)l.count + 1, sizeof *integers);
+  if (integers)
+    count_integers(&l, integers);
+  int *with = calloc((size_t)l.count + 1, sizeof *with);
+  const bool good = integers && with;
+  if (good)
+    find_conditional(&l, integers, with);
+  for (int n = 0; good && n < l.count; n++)
+    if (l.list[n].step == STEP_BLOCK)
+      write_block(out, &l, integers, with, n);
+  free(integers);
+  free(with);
+  for (int n = 0; n < l.count; n++)
+    if (l.list[n].step != STEP_BLOCK || *l.list[n].operands)
+      free((char *)(uintptr_t)l.list[n].operands);
+  free(l.list);
+  return good;
 #else
   (void)listing;
   (void)out;

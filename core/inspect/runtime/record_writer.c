@@ -56,7 +56,7 @@ static void write_mix(FILE *out, const struct kernel *k, size_t number) {
     fp64 += lanes * m->fp64;
     integer += lanes * (m->integer + m->divisions);
     special += lanes * m->special;
-    control += lanes;
+    control += lanes * m->branches;
   }
   if (mix_known())
     fprintf(out, "mix\t%zu\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\n", number, fma, fp32, fp64, integer, special, control);

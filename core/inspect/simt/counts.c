@@ -3,7 +3,7 @@
 //
 // Sectors, wavefronts and barriers are counted. Caches are not simulated: each sector misses the L1 cache once per
 // block, and the L2 cache once per launch. Instructions are counted per basic block (mix.c); where the mix is
-// unknown, each load stands for a multiply-add and an address computation. Each basic block is a branch.
+// unknown, each load stands for a multiply-add and an address computation, and each basic block is a branch.
 #include "inspect/simt/counts.h"
 #include "inspect/mix.h"
 #include "inspect/program.h"
@@ -173,7 +173,7 @@ static void add_accesses(struct model_counts *c, const struct site *s) {
 static void add_block(struct model_counts *c, const struct site *s) {
   const double runs = (double)s->executions;
   const struct mix *m = mix_at(event_pc(s->event));
-  c->branches += runs;
+  c->branches += mix_known() ? runs * m->branches : runs;
   c->fp32 += runs * m->fp32;
   c->fp64 += runs * m->fp64;
   c->integer += runs * m->integer;

@@ -69,6 +69,24 @@ broadcast_double 2
 rows_of_4 4
 END
 
+# ---- integers and branches ----
+
+per_thread() { # KERNEL FIELD
+  of_kernel "$1" "$2" | awk '{ print $1 / 256 }'
+}
+while read -r kernel field least most; do
+  awk -v got="$(per_thread $kernel $field)" -v least="$least" -v most="$most" 'BEGIN { exit !(got >= least && got <= most) }'
+  result $? "$kernel: $least to $most $field instructions a thread" "counted $(per_thread $kernel $field)"
+done <<'END'
+sum_2d integer 22 90
+sum_2d fp32 225 225
+add integer 4 4
+add control 1 1
+count_above control 1 1
+loop_of_unknown_length control 11 12
+loop_of_unknown_length fma 10 10
+END
+
 # ---- some blocks for all ----
 
 "$ferry" inspect chapters/kernels/transpose.cu --once --no-registers --gpu a100 --blocks 8 >"$work/out" 2>&1

@@ -58,6 +58,44 @@ __global__ void own_struct(float *o, const Unaligned *u) {
   o[threadIdx.x] = u[threadIdx.x].x + u[threadIdx.x].y * u[threadIdx.x].z - u[threadIdx.x].w;
 }
 
+// The same sum from shared memory, by two indices and by one: nvcc's PTX has 45 integer instructions of either.
+__global__ void sum_2d(float *o) {
+  __shared__ float s[TILE][TILE];
+  int tx = threadIdx.x, ty = threadIdx.y;
+  for (int i = ty; i < TILE; i += SIDE)
+    for (int j = tx; j < TILE; j += SIDE)
+      s[i][j] = i + j;
+  __syncthreads();
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < STEPS; i++)
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      sum += s[ty + i][tx + j];
+  o[ty * SIDE + tx] = sum;
+}
+// nvcc's sm_75 code has four: an IMAD of the index and an IMAD.WIDE of each address.
+__global__ void add(float *o, const float *a, const float *b) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  o[i] = a[i] + b[i];
+}
+// nvcc unrolls the loop and makes no branch of the if: what remains is the end of the kernel.
+__global__ void count_above(int *o, const float *a, float least) {
+  int n = 0;
+  float x = a[threadIdx.x];
+  for (int j = 0; j < 16; j++)
+    if (x * j > least)
+      n++;
+  o[threadIdx.x] = n;
+}
+// A branch for each iteration, and the end.
+__global__ void loop_of_unknown_length(float *o, int n) {
+  float x = o[threadIdx.x];
+  for (int i = 0; i < n; i++)
+    x = x * x + 1;
+  o[threadIdx.x] = x;
+}
+
 int main() {
   float *o, *a;
   cudaMalloc(&o, 1 << 20);
@@ -74,6 +112,10 @@ int main() {
   members_yzw<<<1, 32>>>(o, (const float4 *)a);
   four_elements<<<1, 32>>>(o, a);
   own_struct<<<1, 32>>>(o, (const Unaligned *)a);
+  sum_2d<<<1, dim3(SIDE, SIDE)>>>(o);
+  add<<<1, THREADS>>>(o, a, a + 4096);
+  count_above<<<1, THREADS>>>((int *)o, a, 1);
+  loop_of_unknown_length<<<1, THREADS>>>(a, 10);
   cudaDeviceSynchronize();
   cudaFree(o);
   cudaFree(a);
