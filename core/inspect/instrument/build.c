@@ -103,7 +103,7 @@ static bool is_hooked(const InspectJob *j, const Unit *u) {
 }
 
 static bool counts_instructions(const InspectJob *j, const Unit *u) {
-  return !j->options.step && u->number != UNINSTRUMENTED && inspect_models_gpu(&j->options);
+  return u->number != UNINSTRUMENTED && !j->build.table[0] && inspect_models_gpu(&j->options);
 }
 
 static bool translate_source(const InspectJob *j, const Unit *u) {
