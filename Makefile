@@ -362,7 +362,11 @@ races: setup ## compare the races that the inspector finds with the labels of pu
 	@$(MAKE) ferry
 	@python3 tests/races/races.py $(ARGS)
 
-.PHONY: book mutants races sanitize sanitize-address sanitize-thread format format-check
+counters: setup ## compare the inspector's counts with published hardware counters (ARGS="--help")
+	@$(MAKE) ferry
+	@python3 tests/counters/counters.py $(ARGS)
+
+.PHONY: book counters mutants races sanitize sanitize-address sanitize-thread format format-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
 	@$(MAKE) ferry
