@@ -14,7 +14,7 @@
 //             cannot keep in registers
 //           - at least 1.5 x as fast as the code below (modeled time), even
 //             for n up to 100,000 below 2^21
-// Stars     * 1.5 x, ** 1.8 x, *** 2.8 x, **** 3.9 x as fast as the code below
+// Stars     * 1.5 x, ** 1.9 x, *** 2.8 x, **** 3.8 x as fast as the code below
 //           for 2^21 floats (modeled for a V100 from the inspector's counts)
 #include <cuda_runtime.h>
 
@@ -25,7 +25,7 @@ __global__ void add_up(float *out, const float *x, int n) {
   int t = threadIdx.x, i = blockIdx.x * THREADS + t;
   part[t] = i < n ? x[i] : 0;
   __syncthreads();
-  for (int step = 1; step < THREADS; step *= 2) {
+  for (unsigned int step = 1; step < blockDim.x; step *= 2) {
     if (t % (2 * step) == 0)
       part[t] += part[t + step];
     __syncthreads();

@@ -140,12 +140,15 @@ static bool compile_for_simulator(Answer *a) {
     return false;
   command_word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
   command_words(&transform, a->for_stepper ? "--gcc --hooked" : a->for_inspector ? "--gcc" : "--judge");
+  if (a->for_inspector && !a->for_stepper && a->exercise->open) // a score is modeled from instructions, too
+    command_words(&transform, "--unroll");
   command_word(&transform, "%s.cu", a->for_stepper ? "hooked" : a->exercise->id);
   command_word(&transform, "%s", "answer.cpp");
   if (!answer_run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   command_program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
   command_words(&c, a->for_stepper ? STEP_FLAGS : a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
+  command_words(&c, counts ? COUNTING_FLAGS : "");
   command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);

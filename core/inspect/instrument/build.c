@@ -43,10 +43,6 @@ enum { UNINSTRUMENTED = INSPECT_FILES + 1 };
   "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_DUAL_VERSION -ftls-model=local-exec "         \
   "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=off " VECTORIZING_FLAGS
 
-// Where instructions are counted: a loop of unknown length stays as it is, of which #pragma unroll would have g++ make 64 copies behind a
-// chain of comparisons, and a square root has no branch for errno.
-#define COUNTING_FLAGS "-fdisable-rtl-loop2_unroll -fno-math-errno"
-
 // A source file, and the number in the names of the files that are made from it: kernels0.cpp, kernels0.s, kernels0.o.
 typedef struct Unit {
   const char *source;
@@ -102,8 +98,9 @@ static bool is_hooked(const InspectJob *j, const Unit *u) {
   return j->build.table[0] && u->number == 0;
 }
 
+// Only with --gpu: with FERRY_SIM_GPU, as the lessons have it, a loop is counted as it is written.
 static bool counts_instructions(const InspectJob *j, const Unit *u) {
-  return u->number != UNINSTRUMENTED && !j->build.table[0] && inspect_models_gpu(&j->options);
+  return u->number != UNINSTRUMENTED && !j->build.table[0] && j->options.gpu;
 }
 
 static bool translate_source(const InspectJob *j, const Unit *u) {

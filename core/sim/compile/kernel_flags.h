@@ -31,6 +31,10 @@
   "-ftls-model=local-exec -fsanitize=thread,bounds-strict --param tsan-distinguish-volatile=1 "                        \
   "-ftrivial-auto-var-init=pattern -fno-section-anchors -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
 
+// Also, where instructions are counted (and cu2cpp --unroll): a loop of unknown length stays as it is, of which #pragma unroll would have g++ make 64 copies behind a
+// chain of comparisons, and a square root has no branch for errno.
+#define COUNTING_FLAGS "-fdisable-rtl-loop2_unroll -fno-math-errno"
+
 // By which g++ vectorizes the loop over a block's threads where kernels run as fast as they can, and puts no loop across lines of the
 // cache: without the latter a tiled product took 6.3 or 10 ms, as chance had it. make's own are VECTORIZE.
 #define VECTORIZING_FLAGS "-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops -falign-loops=32"

@@ -55,7 +55,7 @@ static const Scored SCORED = {.gpu = "v100",
                               .size = "1024 x 1024 floats",
                               .blocks = 64,
                               .naive = 33.6e-6,
-                              .reference = 11.5e-6,
+                              .reference = 11.4e-6,
                               .steps = {1.5, 2.2, 2.9}};
 
 static void ask(Case *c, int64_t rows, int64_t columns) {

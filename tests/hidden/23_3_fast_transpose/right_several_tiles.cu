@@ -1,4 +1,4 @@
-// stars: 3
+// stars: 2
 // A block loops over tiles.
 #include <cuda_runtime.h>
 

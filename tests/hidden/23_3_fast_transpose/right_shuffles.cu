@@ -1,4 +1,4 @@
-// stars: 2
+// stars: 3
 // One warp per tile, in registers: five rounds of shuffles transpose it, without shared memory.
 #include <cuda_runtime.h>
 

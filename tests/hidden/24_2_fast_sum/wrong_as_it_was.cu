@@ -8,7 +8,7 @@ __global__ void add_up(float *out, const float *x, int n) {
   int t = threadIdx.x, i = blockIdx.x * THREADS + t;
   part[t] = i < n ? x[i] : 0;
   __syncthreads();
-  for (int step = 1; step < THREADS; step *= 2) {
+  for (unsigned int step = 1; step < blockDim.x; step *= 2) {
     if (t % (2 * step) == 0)
       part[t] += part[t + step];
     __syncthreads();
