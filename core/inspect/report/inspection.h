@@ -76,6 +76,7 @@ typedef struct InspectKind {
   const char *id, *title, *remedy;
   bool note; // a note, not an error
 } InspectKind;
+const InspectKind *inspect_kind(const char *id); // "race-block"; NULL: there is none
 
 typedef struct InspectFinding {
   const InspectKind *kind;
@@ -110,8 +111,8 @@ typedef struct Inspection {
   char *launched;  // of a kernel without a program: "n = 1, 255, 256"; NULL: a program
   const char *gpu; // the modeled one; NULL: none
   InspectStep step;
-  char ptxas[16];  // whose registers ptxas counted: "sm_90"
-  bool resident;   // the modeled times took the registers into account
+  char ptxas[16]; // whose registers ptxas counted: "sm_90"
+  bool resident;  // the modeled times took the registers into account
 } Inspection;
 
 // Adds the record of one run of the program. A run in descending order adds only findings: its counts are the same.
