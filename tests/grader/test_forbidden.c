@@ -254,6 +254,7 @@ static void test_symbols(void **unused) {
                                            "__udivti3",
                                            "printf",
                                            "__tsan_read4",
+                                           "__tsan_member_read4_of16",
                                            "stderr",
                                            "exit"};
   static const char *const closed[] = {
