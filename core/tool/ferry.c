@@ -98,7 +98,7 @@ const Command commands[] = {
      "--kernel NAME   record this kernel; default: the first that is launched\n"
      "--launch N      record the kernel's launch N, counted from 0; default: 0\n"
      "--block X,Y,Z   record this block; default: 0,0,0\n"
-     "--limit N       record at most N steps (100000)\n"
+     "--limit N       record at most N steps (20000)\n"
      "--test NAME     of an exercise: run the test whose name contains NAME; default: the first in which something is "
      "found, else the first\n"
      "--replay N.SEED  of an exercise: the test and the inputs that ./ferry run printed\n"

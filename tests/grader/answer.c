@@ -81,7 +81,7 @@ static bool compile_c(Answer *a) {
 static void include_precompiled(const Answer *a, Command *c) {
   const char *header = a->for_inspector ? CONFIG_PRECOMPILED "/inspected.h" : CONFIG_PRECOMPILED "/judged.h";
   if (a->for_stepper)
-    command_words(c, "-include cuda_runtime.h");
+    command_words(c, "-include cuda_runtime.h -include cudasim_all_instrumented.h");
   if (a->for_stepper || access(header, R_OK) != 0)
     return;
   command_words(c, "-Wno-dangling-pointer -include");
@@ -140,21 +140,19 @@ static bool compile_for_simulator(Answer *a) {
     return false;
   command_word(&transform, "%s", CONFIG_ROOT "/build/cu2cpp");
   command_words(&transform, a->for_stepper ? "--gcc --hooked" : a->for_inspector ? "--gcc" : "--judge");
-  if (a->for_inspector && !a->for_stepper && a->exercise->open) // a score is modeled from instructions, too
-    command_words(&transform, "--unroll");
+  const bool counting = a->for_inspector && !a->for_stepper && a->exercise->open; // a score is of instructions, too
+  command_words(&transform, counting ? "--unroll" : "");
   command_word(&transform, "%s.cu", a->for_stepper ? "hooked" : a->exercise->id);
   command_word(&transform, "%s", "answer.cpp");
   if (!answer_run_tool(a, &transform, NO_FILES, COMPILE_SECONDS, NULL))
     return false;
   command_program(&c, a->for_inspector ? "g++" : CONFIG_CXX);
   command_words(&c, a->for_stepper ? STEP_FLAGS : a->for_inspector ? INSPECT_FLAGS : JUDGED_FLAGS);
-  command_words(&c, counts ? COUNTING_FLAGS : "");
+  command_words(&c, counting ? COUNTING_FLAGS : "");
   command_words(&c, "-I" CONFIG_ROOT "/core/sim/include");
   include_precompiled(a, &c);
   include_prototypes(a, &c, header, sizeof header);
-  if (a->for_stepper)
-    command_words(&c, "-include cudasim_all_instrumented.h");
-  else if (a->for_inspector && !a->partly)
+  if (a->for_inspector && !a->partly)
     include_all_instrumented(a->exercise, &c);
   command_words(&c, a->with_lines ? "-g1" : "");
   command_words(&c, a->for_inspector ? "-S answer.cpp -o answer.s" : "-c answer.cpp -o answer.o");

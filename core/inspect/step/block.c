@@ -10,7 +10,7 @@
 
 #include "cudasim_launch.h"
 
-enum { MOST_STEPS = 100000, KEPT_STEPS = 20000 }; // by default; steps whose accesses are at hand
+enum { MOST_STEPS = 20000, KEPT_STEPS = 20000 }; // by default; steps whose accesses are at hand
 
 struct step *step_steps;
 int step_count;

@@ -198,8 +198,11 @@ static void write_accessed(FILE *out, const struct step_access *a, const unsigne
   struct cudasim_step_type type = {
       .kind = array->kind, .bytes = (unsigned short)a->bytes, .count = 1, .members = array->members};
   if (array->kind == 'x' && a->bytes != array->element) {
+    const struct cudasim_step_member *first = array->members; // the others are mostly like it
     type = (struct cudasim_step_type){.kind = 'u', .bytes = (unsigned short)(a->bytes < 4 ? a->bytes : 4)};
     type.count = a->bytes / type.bytes;
+    if (first && first->type.bytes == type.bytes)
+      type.kind = first->type.kind;
   } else if (a->bytes > array->element) {
     type.bytes = (unsigned short)array->element;
     type.count = a->bytes / array->element;

@@ -49,12 +49,15 @@ def check(record):
                 for lane, offset in at.items():
                     if offset + size > a["bytes"]:
                         continue
-                    if kind == "r":
-                        reads += 1
-                        before = memory.get((array, offset, size))
+                    words = [(array, word) for word in range(offset // 4, (offset + size + 3) // 4)]
+                    if kind != "r":
+                        memory.update((word, ((offset, size), value[lane])) for word in words)
+                        continue
+                    reads += 1
+                    written = [memory.get(word) for word in words]
+                    if all(w is None or w[0] == (offset, size) for w in written):  # as one access of this size
+                        before = written[0] and written[0][1]
                         assert before == value[lane], f"{where}: lane {lane} reads {value[lane]}, not {before}"
-                    else:
-                        memory[array, offset, size] = value[lane]
     if record["end"] == "complete":
         for warp in range((threads + 31) // 32):
             assert returned.get(warp) == (1 << min(32, threads - 32 * warp)) - 1, f"warp {warp} does not return"
