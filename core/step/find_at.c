@@ -76,11 +76,12 @@ static bool covers(const Record *r, int step, int line) {
   return r->statements[s->statement].line <= line && line <= r->statements[s->statement].end;
 }
 
-// The step in which the thread was: where a block ends early, the one before.
+// The last step of the finding's thread: a block that ends early has one of its own for that.
 static int own_step(const Record *r, const StepFinding *f) {
   int at = f->step;
-  while (at >= 0 && (r->steps[at].kind == 'd' || !(r->steps[at].mask >> f->thread % STEP_LANES & 1)))
-    at = r->steps[at].previous;
+  while (at >= 0 && (r->steps[at].warp != f->thread / STEP_LANES || r->steps[at].kind == 'd' ||
+                     !(r->steps[at].mask >> f->thread % STEP_LANES & 1)))
+    at--;
   return at;
 }
 

@@ -29,7 +29,7 @@ leads_to() { # NAME TEXT KERNEL: the kernel's command prints a step with that te
   result $? "$1: $command" "$(head -n 3 "$work/said") $(grep '^!!' "$work/step")"
 }
 
-leads_to 'a race' '!! finding 1, race-block: tile[0]' one_barrier_of_two
+leads_to 'a race' '!! finding 1, data race within a block: tile[0]' one_barrier_of_two
 leads_to 'a block that is not the first' 'x[1024], which has 1024 elements' one_too_many
 leads_to 'a divergent barrier' 'divergent barrier: thread 0 waits here' in_branch
 
@@ -70,7 +70,7 @@ command=$(sed -nE 's/.*"step": "([^"]*)"}$/\1/p' "$work/json" | head -n 1)
 [[ $command == *" --test '"*"' --at race"* ]]
 result $? 'an answer: the command names the test' "$command"
 eval "\"$ferry\" ${command#./ferry }" >"$work/step" 2>"$work/said"
-grep -q '^!! finding [0-9]*, race-block' "$work/step" && [ ! -s "$work/said" ]
+grep -q '^!! finding [0-9]*, data race within a block' "$work/step" && [ ! -s "$work/said" ]
 result $? 'and it leads to the access' "$command $(head -n 3 "$work/said")"
 
 # ---- from a verdict ------------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ walks() { # EXERCISE ANSWER TEXT [ARGUMENTS OF run]: the verdict's command leads
   [[ $command == *' --replay '* ]] && grep -q -- "$3" "$work/step" && [ ! -s "$work/said" ]
   result $? "the verdict on $1, $2, leads to it" "$command: $(head -n 3 "$work/said") $(tail -n 5 "$work/out")"
 }
-walks 24_1_sum_reduction no_barrier '^!! finding [0-9]*, race-block' # found by the inspector
+walks 24_1_sum_reduction no_barrier '^!! finding [0-9]*, data race within a block' # found by the inspector
 walks 24_1_sum_reduction return '^!! finding 1, divergent' --test 'one element' # by the simulator
 cp "$work/out" "$work/returns"
 ! grep -q -- --block "$work/returns" && awk 'length($0) > 80 { exit 1 }' "$work/returns"
