@@ -57,7 +57,7 @@ ferry: $(FERRY) ## ./ferry, the command of the workbook
 $(FERRY): $(FERRY_OBJ) $(FERRY_CORE_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) $(PRECOMPILED) \
 		build/cu2cpp $(B)/stamp/grader $(B)/stamp/step
 	$(call say,LINK,$@)
-	@$(file >$(B)/ferry.objects,$(FERRY_OBJ) $(FERRY_CORE_OBJ))
+	@$(file >$(B)/ferry.objects,$(FERRY_OBJ) $(FERRY_CORE_OBJ) $(CURSES))
 	$(Q)$(CC) -o $@.new $(LDFLAGS) $(FERRY_OBJ) $(FERRY_CORE_OBJ) $(CURSES) -lm && mv $@.new $@
 	$(if $(filter build,$(B)),@ln -sfn $@ ferry)
 

@@ -33,7 +33,7 @@ static void expect_index(const char *body, const char *index) {
            "*__restrict__ a, int m, "
            "int n) {\n%s}\n",
            body);
-  snprintf(want, sizeof want, "does not know %s", index ? index : "");
+  snprintf(want, sizeof want, "the index %s", index ? index : "");
   char *exact = strdup(source); // so that a sanitizer sees a byte read too many
   char *why = forbidden_in_registers(exact);
   free(exact);
@@ -74,20 +74,20 @@ static void test_unknown(void **unused) {
     const char *body, *index;
   } cases[] = {
       {"float s[4];\ns[threadIdx.x] = 0;\n", "threadIdx"},
-      {"float s[4] = {};\ns[m & 3] += 1;\n", "m,"},
-      {"float s[4];\nfor (int e = 0; e < n; e++) s[e] = 0;\n", "e (it hangs on n)"},
+      {"float s[4] = {};\ns[m & 3] += 1;\n", "m of"},
+      {"float s[4];\nfor (int e = 0; e < n; e++) s[e] = 0;\n", "e (it depends on n)"},
       {"float s[4];\nconst int each = TILE / blockDim.y;\nfor (int e = 0; e < each; e++)\n  s[e] = 0;\n",
-       "e (it hangs on each)"},
+       "e (it depends on each)"},
       {"float s[8][4];\nfor (int i = threadIdx.y; i < 8; i += HIGH)\n  for (int j = 0; j < 4; j++) s[i][j] = 0;\n",
-       "i (it hangs on threadIdx)"},
-      {"float s[8];\nfor (int i = 0; i < 8; i += m) s[i] = 0;\n", "i (it hangs on m)"},
-      {"float s[8];\nfor (int i = 0; i < 8 || i < m; i++) s[i] = 0;\n", "i (it hangs on m)"},
-      {"float s[8];\nint i;\nfor (i = 0; i < n; i++) s[i] = 0;\n", "i (it hangs on n)"},
-      {"float s[4], t[4];\nint k = 0;\nk += a[m] > 0;\nt[k] = s[0];\n", "k (it hangs on a)"},
+       "i (it depends on threadIdx)"},
+      {"float s[8];\nfor (int i = 0; i < 8; i += m) s[i] = 0;\n", "i (it depends on m)"},
+      {"float s[8];\nfor (int i = 0; i < 8 || i < m; i++) s[i] = 0;\n", "i (it depends on m)"},
+      {"float s[8];\nint i;\nfor (i = 0; i < n; i++) s[i] = 0;\n", "i (it depends on n)"},
+      {"float s[4], t[4];\nint k = 0;\nk += a[m] > 0;\nt[k] = s[0];\n", "k (it depends on a)"},
       {"const int next[4] = {1, 2, 3, 0};\nint lane = threadIdx.x % 4;\nc[n] = next[lane];\n", "lane"},
-      {"float s[4];\nif (m > 0)\n  s[n > 1 ? 0 : 1] = 0;\nelse\n  s[0] = 1;\n", "n,"},
+      {"float s[4];\nif (m > 0)\n  s[n > 1 ? 0 : 1] = 0;\nelse\n  s[0] = 1;\n", "n of"},
       {"#define ROUND(x) \\\n  s[x]\nfloat s[4];\nfor (int p = 0, q = m; p < 4; p++, q++)\n  s[q] = 0;\n",
-       "q (it hangs on m)"},
+       "q (it depends on m)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     expect_index(cases[i].body, cases[i].index);

@@ -24,7 +24,9 @@ ferry_at() { # ROOT PROGRAM
   cc=$(sed -n 's/^#define CONFIG_CC "\(.*\)"$/\1/p' "$include/grader_config.h")
   for object in $(cat "$build/ferry.objects"); do
     source=${object#"$build"/} source=${source%o}c
-    if grep -qE '^#include "(tool/compile/)?config.h"' "$source"; then
+    if [ "${object#-l}" != "$object" ]; then
+      objects+=("$object") # a library
+    elif grep -qE '^#include "(tool/compile/)?config.h"' "$source"; then
       objects+=("$include/$(basename "$source").o")
       "$cc" -std=c17 -D_GNU_SOURCE -I"$include" -Icore -Itests -Itests/grader -c "$source" -o "${objects[-1]}" || return
     else
