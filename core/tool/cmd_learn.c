@@ -153,11 +153,15 @@ int cmd_list(int argc, char **argv) {
 // ---- start, reset, edit ------------------------------------------------------------------------------------------------
 
 static void say_editor(const char *folder) {
-  char extension[4096];
-  in_root(extension, sizeof extension, "core/step/vscode");
-  printf("For VS Code, open the folder %s. To step through kernels there, once:\n"
-         "  ln -s %s ~/.vscode/extensions/ferry-step\n\n",
-         folder, extension);
+  char *text;
+  if (asprintf(&text,
+               "For VS Code, open the folder %s. To step through kernels there, link Ferry's extension once: "
+               "docs/editors.md.\n",
+               folder) < 0)
+    return;
+  term_wrap(stdout, text, 0);
+  printf("\n");
+  free(text);
 }
 
 int cmd_start(int argc, char **argv) {

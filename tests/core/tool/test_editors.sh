@@ -43,7 +43,7 @@ result $? 'without findings there is no line and no result' "status $status: $(h
 
 mkdir -p "$FERRY_WORK/.vscode"
 echo '{ "mine": true }' >"$FERRY_WORK/.vscode/settings.json"
-says 'the first start says how to link the debug adapter' 0 'core/step/vscode ~/.vscode/extensions/ferry-step' "$ferry" start
+says 'the first start says where it stands how to link the debug adapter' 0 'extension once: docs/editors.md' "$ferry" start
 ! "$ferry" start | grep -q vscode
 result $? 'and says so once'
 [ "$(cat "$FERRY_WORK/.vscode/settings.json")" = '{ "mine": true }' ]
