@@ -14,13 +14,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// "-Ifolder" or "-Dmacro", for the compiler, which runs in another folder.
-static const char *preprocessor_flag(char option, const char *value) {
+int inspect_add_flag(int argc, char **argv, int *i, InspectOptions *o) {
+  const char *option = argv[*i];
   char folder[PATH_MAX], *flag;
-  const bool is_folder = option == 'I' && realpath(value, folder);
-  if (asprintf(&flag, "-%c%s", option, is_folder ? folder : value) < 0)
+  if (!option[2] && *i + 1 == argc)
+    return usage_error(argv[0], "%s needs a value", option);
+  if (o->flag_count == INSPECT_MACROS)
+    return usage_error(argv[0], "at most %d options -I and -D are possible", INSPECT_MACROS);
+  const char *value = option[2] ? option + 2 : argv[++*i];
+  const bool is_folder = option[1] == 'I' && realpath(value, folder);
+  if (asprintf(&flag, "-%c%s", option[1], is_folder ? folder : value) < 0)
     fatal_error("no memory for an option");
-  return flag;
+  o->flags[o->flag_count++] = flag;
+  return EXIT_PASS;
 }
 
 static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox) {
@@ -72,11 +78,9 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       continue;
     }
     if (strncmp(option, "-I", 2) == 0 || strncmp(option, "-D", 2) == 0) {
-      if (!option[2] && i + 1 == argc)
-        return usage_error(argv[0], "%s needs a value", option);
-      if (o->flag_count == INSPECT_MACROS)
-        return usage_error(argv[0], "at most %d options -I and -D are possible", INSPECT_MACROS);
-      o->flags[o->flag_count++] = preprocessor_flag(option[1], option[2] ? option + 2 : argv[++i]);
+      const int status = inspect_add_flag(argc, argv, &i, o);
+      if (status != EXIT_PASS)
+        return status;
       continue;
     }
     if (strcmp(option, "--arg") == 0) {
@@ -171,25 +175,32 @@ static void print_skipped_tests(const Exercise *e) {
       printf("  not inspected, because its input is too large: the test\n  \"%s\"\n", t->name);
 }
 
-int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
-                          const Exercise **exercise) {
-  const Exercise *e = inspect_exercise_of(file);
-  const bool unconfined = sandbox && strcmp(sandbox, "none") == 0;
-  *exercise = NULL;
-  if (has_main(text) && e && !unconfined)
+// Sets `exercise` to NULL where the file is a program. A file that could be either is refused: an answer with a main would otherwise escape
+// the sandbox.
+static int tell_answer(const char *command, const char *file, const char *text, const char *sandbox,
+                       const Exercise **exercise) {
+  const Exercise *e = *exercise;
+  const bool program = !e || has_main(text), unconfined = sandbox && strcmp(sandbox, "none") == 0;
+  if (program && e && !unconfined)
     return usage_error(command,
                        "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
                        "run it as your own program, without the sandbox.",
                        file, e->id);
-  if (!e || has_main(text))
-    return EXIT_PASS;
-  *exercise = e;
-  const int status = begin_sandbox(command, sandbox);
+  *exercise = program ? NULL : e;
+  return EXIT_PASS;
+}
+
+int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
+                          const Exercise **exercise) {
+  *exercise = inspect_exercise_of(file);
+  int status = tell_answer(command, file, text, sandbox, exercise);
+  if (status == EXIT_PASS && *exercise)
+    status = begin_sandbox(command, sandbox);
   return status < 0 ? EXIT_PASS : status;
 }
 
-// An answer runs in the sandbox, a program with the user's own rights. A file that could be either is refused: an answer with a main
-// would otherwise escape the sandbox. Sets `exercise` where the file is an answer; the result is an exit status, or -1 to go on.
+// An answer runs in the sandbox, a program with the user's own rights. Sets `exercise` where the file is an answer; the result is an exit
+// status, or -1 to go on.
 static int choose_subject(InspectOptions *o, const char *sandbox, const char *text, const Exercise **exercise) {
   const Exercise *e = o->file ? inspect_exercise_of(o->file) : NULL;
   o->bare = !e && is_bare_kernel(o, text);
@@ -200,13 +211,10 @@ static int choose_subject(InspectOptions *o, const char *sandbox, const char *te
     return not_a_program(o);
   if (o->bare)
     return -1;
-  const bool program = !e || has_main(text), unconfined = sandbox && strcmp(sandbox, "none") == 0;
-  if (program && e && !unconfined)
-    return usage_error("inspect",
-                       "%s has the name of an answer to %s, but contains a main. Remove main, or use --sandbox none to "
-                       "run it as your own program, without the sandbox.",
-                       o->file, e->id);
-  *exercise = program ? NULL : e;
+  *exercise = e;
+  const int status = tell_answer("inspect", o->file, text, sandbox, exercise);
+  if (status != EXIT_PASS)
+    return status;
   if (*exercise && (o->with_count > 0 || o->flag_count > 0))
     return usage_error("inspect", "--with, -I and -D are for programs: an answer is one file");
   return *exercise ? begin_sandbox("inspect", sandbox) : -1;
@@ -242,11 +250,10 @@ static bool can_be_modeled(const char *id) {
   return gpu && model_gpu_can_be_simulated(gpu);
 }
 
-// A folder that a later ./ferry removes if this one is killed. A program's is readable by the user only.
-static bool make_folder(InspectBuild *b, bool own_program) {
+bool inspect_make_folder(const char *command, InspectBuild *b, bool own_program, FILE *said) {
   if (sandbox_folder_own(b->folder, sizeof b->folder) && (!own_program || chmod(b->folder, 0700) == 0))
     return true;
-  fprintf(stderr, "ferry inspect: a temporary folder cannot be created in $TMPDIR or /tmp: %s\n", strerror(errno));
+  fprintf(said, "ferry %s: a temporary folder cannot be created in $TMPDIR or /tmp: %s\n", command, strerror(errno));
   return false;
 }
 
@@ -255,7 +262,8 @@ static int inspect(InspectJob *job, InspectAnswer *answer) {
     job->subject = &inspect_answer;
     job->data = answer;
   }
-  int status = make_folder(&job->build, !answer->exercise) ? inspect_run_stages(job) : EXIT_GRADER;
+  int status =
+      inspect_make_folder("inspect", &job->build, !answer->exercise, stderr) ? inspect_run_stages(job) : EXIT_GRADER;
   if (answer->exercise && !job->options.table && !job->options.gcc && status <= EXIT_ANSWER)
     print_skipped_tests(answer->exercise);
   inspect_answer_free(answer);

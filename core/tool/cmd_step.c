@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct StepOptions {
@@ -21,21 +20,6 @@ typedef struct StepOptions {
   bool dap;
   InspectOptions build;
 } StepOptions;
-
-static int parse_flag(char **argv, int argc, int *i, InspectOptions *o) {
-  const char *option = argv[*i];
-  char *flag = NULL, folder[4096];
-  if (!option[2] && *i + 1 == argc)
-    return usage_error("step", "%s needs a value", option);
-  const char *value = option[2] ? option + 2 : argv[++*i];
-  const bool is_folder = option[1] == 'I' && realpath(value, folder);
-  if (o->flag_count == INSPECT_MACROS)
-    return usage_error("step", "there can be %d options -I and -D", INSPECT_MACROS);
-  if (asprintf(&flag, "-%c%s", option[1], is_folder ? folder : value) < 0)
-    fatal_error("no memory for an option");
-  o->flags[o->flag_count++] = flag;
-  return EXIT_PASS;
-}
 
 static bool is_number(const char *text) {
   return *text && text[strspn(text, "0123456789")] == '\0';
@@ -84,7 +68,7 @@ static int parse(int argc, char **argv, StepOptions *o) {
     else if (strcmp(option, "--dap") == 0)
       o->dap = true;
     else if (strncmp(option, "-I", 2) == 0 || strncmp(option, "-D", 2) == 0)
-      status = parse_flag(argv, argc, &i, &o->build);
+      status = inspect_add_flag(argc, argv, &i, &o->build);
     else if (option[0] == '-')
       return no_option(argv[0], option);
     else if (o->file)
@@ -107,13 +91,6 @@ typedef struct Recording {
   char record[300];
 } Recording;
 
-static bool make_folder(InspectBuild *b, bool own_program, FILE *said) {
-  if (sandbox_folder_own(b->folder, sizeof b->folder) && (!own_program || chmod(b->folder, 0700) == 0))
-    return true;
-  fprintf(said, "ferry step: no temporary folder can be made in $TMPDIR or /tmp: %s\n", strerror(errno));
-  return false;
-}
-
 // An exit status; the record is r->record, in r->job.build.folder.
 static int record(Recording *r, const StepOptions *o, FILE *said) {
   const char *name = strrchr(o->file, '/');
@@ -131,7 +108,7 @@ static int record(Recording *r, const StepOptions *o, FILE *said) {
   r->job.options.file = o->file;
   r->job.options.kernel = o->wanted.kernel;
   r->job.inspection = (Inspection){.source = r->job.build.source, .title = name ? name + 1 : o->file, .text = r->text};
-  if (!make_folder(&r->job.build, !e, said))
+  if (!inspect_make_folder("step", &r->job.build, !e, said))
     return EXIT_GRADER;
   snprintf(r->record, sizeof r->record, "%s/record", r->job.build.folder);
   if (e)

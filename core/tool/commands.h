@@ -8,6 +8,7 @@
 #include "tool/print/usage.h"
 #include "grader/judge.h"
 #include "grader/registry.h"
+#include "inspect/instrument/instrument.h"
 #include <stdio.h>
 
 // Who reads --help in a command line.
@@ -72,6 +73,10 @@ int begin_sandbox(const char *command, const char *level);
 // status: EXIT_PASS to go on, another after a message (an answer with a main, no sandbox).
 int inspect_choose_answer(const char *command, const char *file, const char *text, const char *sandbox,
                           const Exercise **exercise);
+// Takes the option -I or -D at argv[*i], and its value. An exit status.
+int inspect_add_flag(int argc, char **argv, int *i, InspectOptions *o);
+// A folder that a later ./ferry removes if this one is killed. A program's is readable by the user only. False, after a message to `said`.
+bool inspect_make_folder(const char *command, InspectBuild *b, bool own_program, FILE *said);
 
 // The kernel exercise that the file is an answer to, by its name or its folder's; NULL: none.
 const Exercise *inspect_exercise_of(const char *file);
