@@ -11,6 +11,10 @@
 
 const struct finding_observer *finding_observer;
 
+#define FINDING_ID(kind, id) [kind] = (id),
+const char *const finding_ids[FINDINGS] = {FINDING_KINDS(FINDING_ID)};
+#undef FINDING_ID
+
 static struct finding **findings;
 static size_t finding_count, finding_room;
 

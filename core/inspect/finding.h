@@ -7,34 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inspect/finding_kinds.h"
+
 struct kernel;
 
-enum finding_kind {
-  FIND_RACE_BLOCK,
-  FIND_RACE_WARP,
-  FIND_RACE_GRID,
-  FIND_RACE_STREAM,
-  FIND_RACE_HOST,
-  FIND_RACE_ASYNC,
-  FIND_EQUAL,
-  FIND_DIVERGENT,
-  FIND_DIVERGENT_GRID,
-  FIND_LANES,
-  FIND_LIVELOCK,
-  FIND_UNINITIALIZED_SHARED,
-  FIND_UNINITIALIZED_GLOBAL,
-  FIND_BOUNDS_GLOBAL,
-  FIND_BOUNDS_ARRAY,
-  FIND_BOUNDS_DYNAMIC,
-  FIND_MISALIGNED,
-  FIND_FREED,
-  FIND_ILLEGAL,
-  FIND_ARGUMENT,
-  FIND_CONSTANT,
-  FIND_LEAK,
-  FIND_UNFINISHED,
-  FINDINGS
-};
+#define FINDING_KIND(kind, id) kind,
+enum finding_kind { FINDING_KINDS(FINDING_KIND) FINDINGS };
+#undef FINDING_KIND
+extern const char *const finding_ids[FINDINGS]; // "race-block"
 
 struct finding {
   enum finding_kind kind;

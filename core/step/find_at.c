@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The step that `--at` names.
+#include "inspect/finding_kinds.h"
 #include "step/record.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,27 +42,9 @@ static bool is_of_kind(const char *kind, const char *wanted) {
 }
 
 static bool is_known(const char *wanted) {
-  static const char *const kinds[] = {"race-block",
-                                      "race-warp",
-                                      "race-grid",
-                                      "race-stream",
-                                      "race-host",
-                                      "race-async",
-                                      "equal",
-                                      "divergent",
-                                      "divergent-grid",
-                                      "lanes",
-                                      "livelock",
-                                      "uninitialized-shared",
-                                      "uninitialized-global",
-                                      "uninitialized-variable",
-                                      "bounds-global",
-                                      "bounds-array",
-                                      "bounds-dynamic",
-                                      "misaligned",
-                                      "freed",
-                                      "illegal",
-                                      "constant"};
+#define KIND_ID(kind, id) id,
+  static const char *const kinds[] = {FINDING_KINDS_OF_STEPS(KIND_ID) "uninitialized-variable"};
+#undef KIND_ID
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (is_of_kind(kinds[i], wanted))
       return true;

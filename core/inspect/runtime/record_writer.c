@@ -11,30 +11,6 @@
 #include "inspect/mix.h"
 #include "inspect/program.h"
 
-static const char *const names[FINDINGS] = {"race-block",
-                                            "race-warp",
-                                            "race-grid",
-                                            "race-stream",
-                                            "race-host",
-                                            "race-async",
-                                            "equal",
-                                            "divergent",
-                                            "divergent-grid",
-                                            "lanes",
-                                            "livelock",
-                                            "uninitialized-shared",
-                                            "uninitialized-global",
-                                            "bounds-global",
-                                            "bounds-array",
-                                            "bounds-dynamic",
-                                            "misaligned",
-                                            "freed",
-                                            "illegal",
-                                            "argument",
-                                            "constant",
-                                            "leak",
-                                            "unfinished"};
-
 // Writes a text as a field: without tabs and line breaks.
 static void write_text(FILE *out, const char *before, const char *text) {
   fputs(before, out);
@@ -122,7 +98,8 @@ static long number_of(const struct kernel *kernel) {
 }
 
 static void write_finding(FILE *out, const struct finding *f) {
-  fprintf(out, "finding\t%ld\t%s\t%x\t%x\t%x", number_of(f->kernel), names[f->kind], f->first, f->second, f->third);
+  fprintf(out, "finding\t%ld\t%s\t%x\t%x\t%x", number_of(f->kernel), finding_ids[f->kind], f->first, f->second,
+          f->third);
   write_text(out, "\t", f->file ? f->file : "-");
   fprintf(out, "\t%d\t%d\t%lu", f->line, f->other_line, (unsigned long)f->count);
   write_text(out, "\t", f->detail);

@@ -14,9 +14,8 @@ int step_array_count;
 enum { MARGIN = 4096 }; // so far beyond its end an access counts as one of an allocation
 
 static int add_array(struct step_array array) {
-  if ((step_array_count & (step_array_count - 1)) == 0)
-    step_arrays =
-        inspect_resize(step_arrays, (step_array_count ? 2 * (size_t)step_array_count : 1) * sizeof *step_arrays);
+  static int room;
+  step_arrays = step_grown(step_arrays, step_array_count, &room, sizeof *step_arrays);
   step_arrays[step_array_count] = array;
   return step_array_count++;
 }
@@ -143,10 +142,7 @@ static int access_of(struct step *s, char kind, uint32_t event, int array, unsig
 }
 
 static void await(struct step_lane *lane, int access, uint64_t address, unsigned bytes) {
-  if (lane->pending_count == lane->pending_room) {
-    lane->pending_room = 2 * lane->pending_room + 4;
-    lane->pending = inspect_resize(lane->pending, (size_t)lane->pending_room * sizeof *lane->pending);
-  }
+  lane->pending = step_grown(lane->pending, lane->pending_count, &lane->pending_room, sizeof *lane->pending);
   lane->pending[lane->pending_count++] = (struct step_pending){access, address, bytes};
 }
 
@@ -162,7 +158,7 @@ void step_settle(struct step_lane *lane) {
   lane->pending_count = 0;
 }
 
-static bool is_unset(const unsigned char *bytes, size_t count) {
+bool step_is_unset(const unsigned char *bytes, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (bytes[i] != STEP_UNSET)
       return false;
@@ -176,7 +172,7 @@ static void check_own(const struct step_lane *lane, uint64_t address, unsigned b
       const struct step_seen *seen = &lane->frames[d].seen[i];
       const struct step_variable *v = &step_variables[seen->variable];
       if (address - (uint64_t)(uintptr_t)seen->address < seen->bytes && v->type.kind != 'x' && v->type.kind != 'c' &&
-          is_unset((const unsigned char *)(uintptr_t)address, bytes)) // NOLINT
+          step_is_unset((const unsigned char *)(uintptr_t)address, bytes)) // NOLINT
         step_found_unset(v->name);
     }
 }

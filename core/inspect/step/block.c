@@ -56,10 +56,7 @@ static void close_step(struct step *s) {
 
 static int new_step(struct step step) {
   static int room;
-  if (step_count == room) {
-    room = room ? 2 * room : 1024;
-    step_steps = inspect_resize(step_steps, (size_t)room * sizeof *step_steps);
-  }
+  step_steps = step_grown(step_steps, step_count, &room, sizeof *step_steps);
   step_steps[step_count] = step;
   return step_count++;
 }

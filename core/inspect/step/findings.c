@@ -20,29 +20,27 @@ static struct found *found;
 static int found_count;
 
 // As the report of ./ferry inspect names them. Findings without a name here belong to no step.
-static const struct kind {
-  const char *id, *title;
-} kinds[FINDINGS] = {
-    [FIND_RACE_BLOCK] = {"race-block", "data race within a block"},
-    [FIND_RACE_WARP] = {"race-warp", "data race within a warp"},
-    [FIND_RACE_GRID] = {"race-grid", "data race between blocks"},
-    [FIND_RACE_STREAM] = {"race-stream", "data race between streams"},
-    [FIND_RACE_HOST] = {"race-host", "data race with the host"},
-    [FIND_RACE_ASYNC] = {"race-async", "shared memory read before its asynchronous copy has completed"},
-    [FIND_EQUAL] = {"equal", "concurrent writes of the same value"},
-    [FIND_DIVERGENT] = {"divergent", "divergent barrier"},
-    [FIND_DIVERGENT_GRID] = {"divergent-grid", "divergent grid barrier"},
-    [FIND_LANES] = {"lanes", "divergent warp function"},
-    [FIND_LIVELOCK] = {"livelock", "polling loop that never ends"},
-    [FIND_UNINITIALIZED_SHARED] = {"uninitialized-shared", "read of uninitialized shared memory"},
-    [FIND_UNINITIALIZED_GLOBAL] = {"uninitialized-global", "read of uninitialized device memory"},
-    [FIND_BOUNDS_GLOBAL] = {"bounds-global", "out of bounds"},
-    [FIND_BOUNDS_ARRAY] = {"bounds-array", "out of bounds in an array"},
-    [FIND_BOUNDS_DYNAMIC] = {"bounds-dynamic", "out of bounds in dynamic shared memory"},
-    [FIND_MISALIGNED] = {"misaligned", "misaligned access"},
-    [FIND_FREED] = {"freed", "use after free"},
-    [FIND_ILLEGAL] = {"illegal", "illegal address"},
-    [FIND_CONSTANT] = {"constant", "write to constant memory"},
+static const char *const titles[FINDINGS] = {
+    [FIND_RACE_BLOCK] = "data race within a block",
+    [FIND_RACE_WARP] = "data race within a warp",
+    [FIND_RACE_GRID] = "data race between blocks",
+    [FIND_RACE_STREAM] = "data race between streams",
+    [FIND_RACE_HOST] = "data race with the host",
+    [FIND_RACE_ASYNC] = "shared memory read before its asynchronous copy has completed",
+    [FIND_EQUAL] = "concurrent writes of the same value",
+    [FIND_DIVERGENT] = "divergent barrier",
+    [FIND_DIVERGENT_GRID] = "divergent grid barrier",
+    [FIND_LANES] = "divergent warp function",
+    [FIND_LIVELOCK] = "polling loop that never ends",
+    [FIND_UNINITIALIZED_SHARED] = "read of uninitialized shared memory",
+    [FIND_UNINITIALIZED_GLOBAL] = "read of uninitialized device memory",
+    [FIND_BOUNDS_GLOBAL] = "out of bounds",
+    [FIND_BOUNDS_ARRAY] = "out of bounds in an array",
+    [FIND_BOUNDS_DYNAMIC] = "out of bounds in dynamic shared memory",
+    [FIND_MISALIGNED] = "misaligned access",
+    [FIND_FREED] = "use after free",
+    [FIND_ILLEGAL] = "illegal address",
+    [FIND_CONSTANT] = "write to constant memory",
 };
 
 static struct found *add(const struct finding *finding, int step, int thread) {
@@ -122,7 +120,6 @@ static void set_element(struct found *f, int array, uint64_t address) {
 static void on_race(const struct finding *finding, const struct access *before, uint32_t event, uint64_t address) {
   if (!cudasim_step_records)
     return;
-  on_found(finding);
   struct found *f = find(finding);
   const int array = step_array_at(address);
   if (f == NULL || array < 0 || before->thread >= step_block.threads)
@@ -165,7 +162,7 @@ void step_ends(const char *why, const struct finding *finding, int thread, int o
     return;
   step_block.end = why;
   if (out) {
-    fprintf(out, "%s: ", kinds[finding->kind].title);
+    fprintf(out, "%s: ", titles[finding->kind]);
     fputs(finding->detail, out);
     fclose(out);
   }
@@ -217,16 +214,15 @@ void step_findings_write(FILE *out) {
   fputs("\"findings\":[", out);
   for (int i = 0; i < found_count; i++) {
     const struct found *f = &found[i];
-    static const struct kind of_variable = {"uninitialized-variable", "read of an uninitialized variable"};
-    const struct kind *kind = f->finding ? &kinds[f->finding->kind] : &of_variable;
-    if (!kind->id)
+    const char *id = f->finding ? finding_ids[f->finding->kind] : "uninitialized-variable";
+    const char *title = f->finding ? titles[f->finding->kind] : "read of an uninitialized variable";
+    if (!title)
       continue;
     fprintf(out,
             "%s{\"k\":\"%s\",\"title\":\"%s\",\"step\":%d,\"thread\":%d,\"other_step\":%d,\"other\":%d,\"lanes\":%u,"
-            "\"other_lanes\":%u,"
-            "\"array\":%d,\"i\":%lld,\"text\":",
-            comma, kind->id, kind->title, f->step, f->thread, f->other_step, f->other, f->lanes, f->other_lanes,
-            f->array, (long long)f->element);
+            "\"other_lanes\":%u,\"array\":%d,\"i\":%lld,\"text\":",
+            comma, id, title, f->step, f->thread, f->other_step, f->other, f->lanes, f->other_lanes, f->array,
+            (long long)f->element);
     write_text(out, f);
     fputs("}", out);
     comma = ",\n";

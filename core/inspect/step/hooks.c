@@ -15,13 +15,12 @@ static bool same_type(const struct cudasim_step_type *a, const struct cudasim_st
 
 // An instance of a template may have another type at the same name.
 static int variable_of(int function, const char *name, const struct cudasim_step_type *type) {
+  static int room;
   for (int i = 0; i < step_variable_count; i++)
     if (step_variables[i].function == function && strcmp(step_variables[i].name, name) == 0 &&
         same_type(&step_variables[i].type, type))
       return i;
-  if ((step_variable_count & (step_variable_count - 1)) == 0)
-    step_variables = inspect_resize(step_variables, (step_variable_count ? 2 * (size_t)step_variable_count : 1) *
-                                                        sizeof *step_variables);
+  step_variables = step_grown(step_variables, step_variable_count, &room, sizeof *step_variables);
   step_variables[step_variable_count] = (struct step_variable){function, inspect_copy(name, SIZE_MAX), *type};
   return step_variable_count++;
 }
@@ -41,10 +40,7 @@ static struct step_last *last_of(struct step_frame *frame, int variable) {
   for (int i = 0; i < frame->last_count; i++)
     if (frame->last[i].variable == variable)
       return &frame->last[i];
-  if (frame->last_count == frame->last_room) {
-    frame->last_room = 2 * frame->last_room + 8;
-    frame->last = inspect_resize(frame->last, (size_t)frame->last_room * sizeof *frame->last);
-  }
+  frame->last = step_grown(frame->last, frame->last_count, &frame->last_room, sizeof *frame->last);
   struct step_last *last = &frame->last[frame->last_count++];
   last->variable = variable;
   last->bytes = 0;
@@ -119,10 +115,7 @@ static struct step_turn *turn_of(struct step_frame *frame, int loop) {
   for (int i = 0; i < frame->turn_count; i++)
     if (frame->turns[i].loop == loop)
       return &frame->turns[i];
-  if (frame->turn_count == frame->turn_room) {
-    frame->turn_room = 2 * frame->turn_room + 4;
-    frame->turns = inspect_resize(frame->turns, (size_t)frame->turn_room * sizeof *frame->turns);
-  }
+  frame->turns = step_grown(frame->turns, frame->turn_count, &frame->turn_room, sizeof *frame->turns);
   frame->turns[frame->turn_count] = (struct step_turn){loop, 0};
   return &frame->turns[frame->turn_count++];
 }

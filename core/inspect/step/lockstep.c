@@ -24,10 +24,7 @@ void step_turns_change(int warp) {
 }
 
 static void push(struct step_lane *lane, uint32_t number) {
-  if (lane->length == lane->position_room) {
-    lane->position_room = 2 * lane->position_room + 16;
-    lane->position = inspect_resize(lane->position, lane->position_room * sizeof *lane->position);
-  }
+  lane->position = step_grown(lane->position, (int)lane->length, &lane->position_room, sizeof *lane->position);
   lane->position[lane->length++] = number;
 }
 

@@ -117,7 +117,8 @@ struct step_frame {
 struct step_lane {
   struct step_frame *frames;
   int depth, room; // frames in use, and allocated ones
-  uint32_t *position, length, position_room;
+  uint32_t *position, length;
+  int position_room;
   bool started, done;
   char next; // the kind of step that it is about to do
   int step;  // -1: it has not done anything there yet
@@ -146,6 +147,14 @@ struct step_block {
   struct step_lane *lanes;
 };
 extern struct step_block step_block;
+
+// The items with room for one more after `count` of them.
+static inline void *step_grown(void *items, int count, int *room, size_t bytes) {
+  if (count < *room)
+    return items;
+  *room = 2 * *room + 8;
+  return inspect_resize(items, (size_t)*room * bytes);
+}
 
 // A step of this kind for the block or a warp, with a note (malloc).
 int step_add_event(char kind, int warp, uint32_t lanes, char *note);
@@ -196,6 +205,7 @@ extern int step_array_count;
 void step_note_pointer(const char *name, const struct cudasim_step_type *type, uint64_t pointer);
 // The array at this address; -1: none.
 int step_array_at(uint64_t address);
+bool step_is_unset(const unsigned char *bytes, size_t count); // nothing has been written there
 void step_access(struct block_state *bs, uint64_t address, unsigned bytes, uint32_t event);
 
 // ---- findings.c ----

@@ -21,13 +21,6 @@ void step_write_quoted(FILE *out, const char *text) {
 
 // ---- values ------------------------------------------------------------------------------------------------------------------
 
-static bool is_unset(const unsigned char *bytes, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (bytes[i] != STEP_UNSET)
-      return false;
-  return true;
-}
-
 static void write_float(FILE *out, const unsigned char *bytes, size_t size) {
   float single;
   double number;
@@ -106,7 +99,7 @@ static void write_bytes(FILE *out, const unsigned char *bytes, size_t count) {
 
 static void write_element(FILE *out, const struct cudasim_step_type *type, const unsigned char *bytes) {
   uint64_t pointer;
-  if (is_unset(bytes, type->bytes)) {
+  if (step_is_unset(bytes, type->bytes)) {
     fputs("null", out);
   } else if (type->kind == 'x' && type->members) {
     for (const struct cudasim_step_member *m = type->members; m->name; m++) {
