@@ -116,7 +116,8 @@ static void set_all(Settings *s, const InspectJob *job, AnswerRun *r) {
   add(s, "FERRY_INSPECT_MIX", a->mix[0] ? a->mix : NULL);
 }
 
-uint8_t *inspect_request(const Exercise *e, const Test *test, uint64_t seed, int devices, size_t *bytes) {
+// What the exercise's driver is asked; what it answers is not looked at (malloc).
+static uint8_t *request_of(const Exercise *e, const Test *test, uint64_t seed, int devices, size_t *bytes) {
   static Case c; // large
   case_begin(&c, e, test, seed, devices);
   case_ask(&c);
@@ -125,30 +126,43 @@ uint8_t *inspect_request(const Exercise *e, const Test *test, uint64_t seed, int
   return request;
 }
 
-static SandboxResult run_test(const InspectJob *job, AnswerRun *r) {
-  static Settings settings; // large
-  const InspectAnswer *subject = job->data;
+SandboxResult inspect_run_sandboxed(const InspectSandboxed *run) {
   char bundle[512];
   size_t bytes = 0;
-  uint8_t *request = inspect_request(subject->exercise, r->test, hash_text(1, r->test->name), 1, &bytes);
-  const char *argv[] = {job->build.program, NULL};
-  set_all(&settings, job, r);
+  uint8_t *request = request_of(run->exercise, run->test, run->seed, run->devices, &bytes);
+  const char *argv[] = {run->program, NULL};
   tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
   SandboxJob sandbox = {.argv = argv,
-                        .environment = settings.list,
-                        .folder = r->folder,
-                        .readable = {job->build.program, bundle, subject->answer->mix[0] ? subject->answer->mix : NULL},
+                        .environment = run->environment,
+                        .folder = run->folder,
+                        .readable = {run->program, bundle, run->readable},
                         .request = request,
                         .request_bytes = bytes,
-                        .seconds = RUN_SECONDS,
+                        .seconds = run->seconds,
                         .memory = MEMORY,
-                        .file_bytes = MOST_RECORDED,
-                        .folder_bytes = 2 * (size_t)MOST_RECORDED,
+                        .file_bytes = run->most_recorded,
+                        .folder_bytes = 2 * run->most_recorded,
                         .output_bytes = 1 << 20,
                         .lines = 25};
   SandboxResult result = sandbox_run(&sandbox);
   free(request);
   return result;
+}
+
+static SandboxResult run_test(const InspectJob *job, AnswerRun *r) {
+  static Settings settings; // large
+  const InspectAnswer *subject = job->data;
+  set_all(&settings, job, r);
+  return inspect_run_sandboxed(&(InspectSandboxed){.exercise = subject->exercise,
+                                                   .test = r->test,
+                                                   .seed = hash_text(1, r->test->name),
+                                                   .devices = 1,
+                                                   .program = job->build.program,
+                                                   .environment = settings.list,
+                                                   .folder = r->folder,
+                                                   .readable = subject->answer->mix[0] ? subject->answer->mix : NULL,
+                                                   .seconds = RUN_SECONDS,
+                                                   .most_recorded = MOST_RECORDED});
 }
 
 // The answer may have put anything there.

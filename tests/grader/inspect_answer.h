@@ -4,6 +4,7 @@
 #define GRADER_INSPECT_ANSWER_H
 
 #include "inspect/instrument/instrument.h"
+#include "sandbox.h"
 
 struct Answer;
 struct Exercise;
@@ -17,8 +18,19 @@ typedef struct InspectAnswer {
 extern const InspectSubject inspect_answer;
 void inspect_answer_free(InspectAnswer *a);
 
-// What the exercise's driver is asked in a test; what it answers is not looked at (malloc).
-uint8_t *inspect_request(const struct Exercise *e, const struct Test *test, uint64_t seed, int devices, size_t *bytes);
+// A test of an answer that is built with instrumentation: its inputs, its environment, the folder that it writes to.
+typedef struct InspectSandboxed {
+  const struct Exercise *exercise;
+  const struct Test *test;
+  uint64_t seed;
+  int devices;
+  const char *program, *const *environment, *folder;
+  const char *readable; // a file more that it reads; NULL: none
+  double seconds;
+  size_t most_recorded; // bytes of a file
+} InspectSandboxed;
+SandboxResult inspect_run_sandboxed(const InspectSandboxed *run);
+
 // A plain file that a run has left in its folder; NULL: there is none, or it is something else.
 FILE *inspect_open_record(const char *folder, const char *name);
 

@@ -5,50 +5,35 @@
 #include "inspect_answer.h"
 #include "judge.h"
 #include "sim/compile/kernel_flags.h"
-#include "tool/compile/config.h"
-#include "tools_root.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { RUN_SECONDS = 120, MOST_RECORDED = 256 << 20 };
-static const size_t MEMORY = (size_t)8 << 30;
 
 static SandboxResult run_test(const Exercise *e, const Answer *a, const Test *test, const StepWanted *wanted,
                               const char *folder) {
   static StepSettings settings; // large
   static const char memory[] = "FERRY_SIM_MEMORY_MB=" KERNELS_MEMORY_MB;
-  const char *environment[STEP_SETTINGS + 6] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", memory};
-  char table[300], record[300], bundle[512], temporary[300];
-  size_t bytes = 0, count = 3;
-  const int devices = wanted->replay ? judge_devices(test, wanted->devices) : 1;
-  const uint64_t seed = wanted->replay ? wanted->seed : hash_text(1, test->name);
-  uint8_t *request = inspect_request(e, test, seed, devices, &bytes);
-  const char *argv[] = {a->program, NULL};
+  char table[300], record[300], temporary[300];
   snprintf(table, sizeof table, "%s/table", a->folder);
   snprintf(record, sizeof record, "%s/steps", folder);
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
-  environment[count++] = temporary;
+  const char *environment[STEP_SETTINGS + 6] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", memory, temporary};
   step_settings(&settings, wanted, table, record);
   for (int i = 0; i < settings.count; i++)
-    environment[count++] = settings.text[i];
-  tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
-  SandboxJob sandbox = {.argv = argv,
-                        .environment = environment,
-                        .folder = folder,
-                        .readable = {a->program, bundle, table},
-                        .request = request,
-                        .request_bytes = bytes,
-                        .seconds = RUN_SECONDS,
-                        .memory = MEMORY,
-                        .file_bytes = MOST_RECORDED,
-                        .folder_bytes = 2 * (size_t)MOST_RECORDED,
-                        .output_bytes = 1 << 20,
-                        .lines = 25};
-  SandboxResult result = sandbox_run(&sandbox);
-  free(request);
-  return result;
+    environment[4 + i] = settings.text[i];
+  return inspect_run_sandboxed(&(InspectSandboxed){.exercise = e,
+                                                   .test = test,
+                                                   .seed = wanted->replay ? wanted->seed : hash_text(1, test->name),
+                                                   .devices = wanted->replay ? judge_devices(test, wanted->devices) : 1,
+                                                   .program = a->program,
+                                                   .environment = environment,
+                                                   .folder = folder,
+                                                   .readable = table,
+                                                   .seconds = RUN_SECONDS,
+                                                   .most_recorded = MOST_RECORDED});
 }
 
 // Whether the record has a finding: it stands on a line that begins with this.

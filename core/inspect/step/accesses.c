@@ -202,7 +202,7 @@ void step_access(struct block_state *bs, uint64_t address, unsigned bytes, uint3
   a->lanes |= 1u << number;
   a->offset[number] = (int64_t)(address - step_arrays[array].address);
   if (a->offset[number] + bytes > (int64_t)step_arrays[array].bytes) {
-    memset(a->value[number], STEP_UNSET, bytes); // what is beyond the end is nobody's
+    memset(a->value[number], STEP_UNSET, bytes); // what is beyond the end is not part of the array
     return;
   }
   memcpy(a->value[number], (const void *)(uintptr_t)address, bytes); // NOLINT

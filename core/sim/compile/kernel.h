@@ -211,6 +211,9 @@ bool kernel_refuse(struct kernel *k, enum refusal why);
 void kernel_add_variable(struct kernel *k, const struct variable *v);
 // ---- compile/variables.c: parameters, and which variable a name means ----
 
+// The bracket of the parameters of the function whose __global__ or __device__ is at i: behind those of __launch_bounds__ and the like. -1: one
+// of the tokens `stops`, which end with NULL, comes before.
+int function_parameters(const struct tokens *t, int i, const char *const *stops);
 void kernel_add_parameters(struct kernel *k);
 void kernel_resolve(struct kernel *k);
 // The function `cudasim_warp_...` or `cudasim_vote_...` that a statement at i consists of, or -1.

@@ -322,18 +322,11 @@ static void write_whole(struct writer *w) {
 
 // The name, parameters and body of the kernel whose __global__ is at i; false: it is no definition.
 static bool find_kernel(const struct tokens *t, int i, struct kernel *k) {
-  int at = token_next(t, i);
+  static const char *const stops[] = {";", "{", "}", NULL};
+  int at = function_parameters(t, i, stops);
   *k = (struct kernel){.t = t};
-  for (;; at = token_next(t, at)) {
-    if (at >= t->main_count || token_is(t, at, ";") || token_is(t, at, "{") || token_is(t, at, "}"))
-      return false;
-    if (!token_is(t, at, "("))
-      continue;
-    const int before = token_before(t, at);
-    if (!token_begins(t, before, "__") && !token_is(t, before, "alignas") && before > i)
-      break;
-    at = t->all[at].match > at ? t->all[at].match : at;
-  }
+  if (at < 0)
+    return false;
   k->name = token_before(t, at);
   k->parameters = (struct range){at + 1, t->all[at].match};
   const int brace = t->all[at].match > at ? token_next(t, t->all[at].match) : -1;

@@ -332,19 +332,11 @@ static void hook_list(struct stepper *s, const struct statement *first, const st
 // The name, parameters and body of the function whose __global__ or __device__ is at i; false: it is no definition, a lambda, or
 // constexpr.
 static bool find_function(const struct tokens *t, int i, struct kernel *f) {
-  int at = token_next(t, i);
+  static const char *const stops[] = {";", "{", "}", "=", "__global__", "constexpr", NULL};
+  int at = function_parameters(t, i, stops);
   *f = (struct kernel){.t = t, .names_only = true};
-  for (;; at = token_next(t, at)) {
-    if (at >= t->main_count || token_is(t, at, ";") || token_is(t, at, "{") || token_is(t, at, "}") ||
-        token_is(t, at, "=") || token_is(t, at, "__global__") || token_is(t, at, "constexpr"))
-      return false;
-    if (!token_is(t, at, "("))
-      continue;
-    const int before = token_before(t, at);
-    if (!token_begins(t, before, "__") && !token_is(t, before, "alignas") && before > i)
-      break;
-    at = t->all[at].match > at ? t->all[at].match : at;
-  }
+  if (at < 0)
+    return false;
   f->name = token_before(t, at);
   if (t->all[at].match < at || t->all[f->name].kind != TOKEN_WORD)
     return false;

@@ -4,6 +4,18 @@
 
 #include "sim/compile/kernel.h"
 
+int function_parameters(const struct tokens *t, int i, const char *const *stops) {
+  for (int at = token_next(t, i); at < t->main_count && !token_in(t, at, stops); at = token_next(t, at)) {
+    if (!token_is(t, at, "("))
+      continue;
+    const int before = token_before(t, at);
+    if (!token_begins(t, before, "__") && !token_is(t, before, "alignas") && before > i)
+      return at;
+    at = t->all[at].match > at ? t->all[at].match : at;
+  }
+  return -1;
+}
+
 void kernel_add_parameters(struct kernel *k) {
   const struct tokens *t = k->t;
   for (int i = k->parameters.begin; i < k->parameters.end;) {
