@@ -3,6 +3,7 @@
 #include "tool/commands.h"
 #include "tool/compile/config.h"
 #include "tool/compile/gpu.h"
+#include "tool/compile/toolkit.h"
 #include "grader/sandbox.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,8 +66,15 @@ static void tools(void) {
 
 static void gpu(void) {
   printf("\n%sGPU%s\n", style(BOLD), style(PLAIN));
-  const char *nvcc = first_line(*CONFIG_NVCC ? CONFIG_NVCC " --version 2>/dev/null | tail -n 2" : "false");
-  line(*nvcc, false, "nvcc", *nvcc ? nvcc : "no CUDA toolkit: the CUDA sources are compiled only for the simulator");
+  char path[2300], command[2400], what[400] = "", disassembler[2300];
+  if (toolkit_find("nvcc", path, sizeof path)) {
+    snprintf(command, sizeof command, "'%s' --version 2>/dev/null | tail -n 2", path);
+    snprintf(what, sizeof what, "%s%s", first_line(command), *CONFIG_NVCC ? "" : " (from PyPI, for ./ferry inspect)");
+  }
+  line(*what, false, "nvcc",
+       *what ? what : "no CUDA toolkit: registers stay unknown. ./ferry doctor --nvcc installs NVIDIA's compiler");
+  const bool sass = toolkit_find("nvdisasm", disassembler, sizeof disassembler);
+  line(sass, false, "nvdisasm", sass ? disassembler : "./ferry doctor --nvcc installs it, for ./ferry inspect --sass");
   const char *card = first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
   line(*card, false, "GPU, driver",
        *card ? card : "none; exercises run on simulated devices, and their results say so");
@@ -110,9 +118,11 @@ static void protections(const char *level) {
 }
 
 int cmd_doctor(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "--nvcc") == 0)
+    return install_nvcc();
   const char *level = argc == 3 && strcmp(argv[1], "--sandbox") == 0 ? argv[2] : NULL;
   if (argc > 1 && !level)
-    return usage_error(argv[0], "it takes --sandbox LEVEL, or nothing");
+    return usage_error(argv[0], "it takes --nvcc, --sandbox LEVEL, or nothing");
   if (level && !sandbox_level_named(level))
     return begin_sandbox(argv[0], level);
   tools();

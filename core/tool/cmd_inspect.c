@@ -65,6 +65,10 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       o->no_registers = true;
       continue;
     }
+    if (strcmp(option, "--sass") == 0) {
+      o->sass = true;
+      continue;
+    }
     if (strcmp(option, "--nvcc") == 0) {
       o->nvcc = true;
       continue;

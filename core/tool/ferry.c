@@ -55,7 +55,10 @@ const Command commands[] = {
      "./ferry run adds a row when an answer passes and is faster. The rows are in work/.best.\n"
      "Environment: NO_COLOR.\n",
      cmd_best, false, HELP_ANYWHERE},
-    {"doctor", "[options]", "show what is installed and what is missing, and how to install it", SANDBOX_HELP,
+    {"doctor", "[options]", "show what is installed and what is missing, and how to install it",
+     "--nvcc           install NVIDIA's compiler from PyPI (350 MB, no GPU needed), so that ./ferry inspect shows "
+     "registers and "
+     "machine code\n" SANDBOX_HELP,
      cmd_doctor, false, HELP_ANYWHERE},
     {"inspect", "FILE.cu [options] [-- ARGS]", "count what a file's kernels do, line by line, and find their bugs",
      "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. Its kernels are "
@@ -75,6 +78,9 @@ const Command commands[] = {
      "GPUs)\n"
      "--once          run only once, in ascending order, in half the time: enough for counts, not for findings\n"
      "--no-registers  do not run ptxas to count registers, which takes seconds if a CUDA toolkit is installed\n"
+     "--sass          show the machine code (SASS) that nvcc makes of each source line, for the modeled GPU or else "
+     "sm_90; ./ferry "
+     "doctor --nvcc installs what it needs\n"
      "--quiet         only the report, without the program's output\n"
      "--table         only one row per kernel, without the program's output; with modeled times if FERRY_SIM_GPU "
      "names a GPU\n"

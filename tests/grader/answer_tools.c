@@ -4,6 +4,7 @@
 #include "case.h"
 #include "tool/compile/config.h"
 #include "tool/compile/diagnostics.h"
+#include "tool/compile/toolkit.h"
 #include "tools_root.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,11 @@ void command_program(Command *c, const char *name) {
 // What the tools need to see of the repository. Of the exercise's hidden folder that is one file or two.
 static void set_readable(SandboxJob *job, const char *const extra[2]) {
   static char seen[SANDBOX_PATHS][512];
+  char packages[512];
   int used = 0;
+  if (toolkit_packages(packages, sizeof packages) &&
+      strncmp(job->argv[0], packages, strlen(packages)) == 0) // nvcc is one of them, and reads the others
+    snprintf(seen[used++], sizeof seen[0], "%s", packages);
   for (int i = 0; used < SANDBOX_PATHS - 2 && tools_seen(i); i++)
     if (access(tools_seen(i), F_OK) == 0)
       tools_path(seen[used++], sizeof seen[0], tools_seen(i));

@@ -4,6 +4,7 @@
 #include "answer_tools.h"
 #include "case.h"
 #include "tool/compile/config.h"
+#include "tool/compile/toolkit.h"
 #include "inspect_answer.h"
 #include "sim/compile/kernel_flags.h"
 #include "tools_root.h"
@@ -221,34 +222,51 @@ static bool run(InspectJob *job, bool descending) {
   return true;
 }
 
-// ---- registers -------------------------------------------------------------------------------------------------------------
+// ---- what nvcc makes of it -------------------------------------------------------------------------------------------------
 
-static bool ask_ptxas_with(const InspectJob *job, const char *flags, const char *out) {
+static bool save(const char *path, const char *text) {
+  FILE *file = text ? fopen(path, "wxe") : NULL;
+  const bool written = file && fputs(text, file) >= 0;
+  return file && fclose(file) == 0 && written;
+}
+
+// The machine code of the answer, which may be anybody's, is read in the sandbox.
+static bool disassemble(Answer *tool, const char *sass) {
+  char nvdisasm[2300], *text = NULL;
+  Command c = {0};
+  if (!toolkit_find("nvdisasm", nvdisasm, sizeof nvdisasm))
+    return false;
+  command_program(&c, nvdisasm);
+  command_words(&c, "-gi -c kernels.cubin");
+  const bool good = answer_run_tool(tool, &c, (const char *[2]){NULL, NULL}, NVCC_SECONDS, &text) && save(sass, text);
+  free(text);
+  return good;
+}
+
+static bool ask_nvcc_with(const InspectJob *job, const char *flags, const char *used, const char *sass) {
   Command c = {0};
   const Answer *answer = ((InspectAnswer *)job->data)->answer;
   Answer tool = {.exercise = answer->exercise};
-  char header[512], *text = NULL;
-  if (!*CONFIG_NVCC || !flags || !sandbox_folder(tool.folder, sizeof tool.folder))
+  char header[512], nvcc[2300], *text = NULL;
+  if (!flags || !toolkit_find("nvcc", nvcc, sizeof nvcc) || !sandbox_folder(tool.folder, sizeof tool.folder))
     return false;
   snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", tool.exercise->id);
-  command_program(&c, CONFIG_NVCC);
+  command_program(&c, nvcc);
   command_words(&c, flags);
-  command_words(&c, "-o registers.cubin -I" CONFIG_ROOT "/core -include");
+  command_words(&c, "-o kernels.cubin -I" CONFIG_ROOT "/core -include");
   command_word(&c, "%s", header);
   command_word(&c, "%s", answer->source);
-  bool good = answer_run_tool(&tool, &c, (const char *[2]){header, answer->folder}, NVCC_SECONDS, &text);
-  FILE *file = good ? fopen(out, "wxe") : NULL;
-  good = file && fputs(text, file) >= 0;
-  good = file && fclose(file) == 0 && good;
+  const bool good = answer_run_tool(&tool, &c, (const char *[2]){header, answer->folder}, NVCC_SECONDS, &text) &&
+                    save(used, text) && (!sass || disassemble(&tool, sass));
   free(text);
   free(tool.diagnostics);
   sandbox_folder_remove(tool.folder);
   return good;
 }
 
-static bool ask_ptxas(const InspectJob *job, const char *out) {
-  return ask_ptxas_with(job, inspect_ptxas_flags(&job->inspection, false), out) ||
-         ask_ptxas_with(job, inspect_ptxas_flags(&job->inspection, true), out);
+static bool ask_nvcc(const InspectJob *job, const char *used, const char *sass) {
+  return ask_nvcc_with(job, inspect_nvcc_flags(&job->inspection, false), used, sass) ||
+         ask_nvcc_with(job, inspect_nvcc_flags(&job->inspection, true), used, sass);
 }
 
-const InspectSubject inspect_answer = {build, run, ask_ptxas};
+const InspectSubject inspect_answer = {build, run, ask_nvcc};

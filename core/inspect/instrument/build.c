@@ -8,6 +8,7 @@
 #include "sim/compile/kernel_flags.h"
 #include "tool/compile/config.h"
 #include "tool/compile/nvcc.h"
+#include "tool/compile/toolkit.h"
 #include "tool/compile/process.h"
 #include "tool/print/usage.h"
 #include <errno.h>
@@ -359,32 +360,43 @@ bool inspect_build_program(InspectJob *j) {
   return true;
 }
 
-const char *inspect_ptxas_flags(const Inspection *i, bool oldest) {
+const char *inspect_nvcc_flags(const Inspection *i, bool oldest) {
   static char flags[100];
   const struct model_gpu *gpu = i->gpu ? model_gpu_named(i->gpu) : NULL;
   const int own = gpu ? 10 * gpu->architecture->major + gpu->architecture->minor : 90, known = 75;
   if (oldest && own >= known)
     return NULL;
-  snprintf(flags, sizeof flags, "-std=c++17 -O2 -w -arch=sm_%d -Xptxas -v -cubin", oldest ? known : own);
+  snprintf(flags, sizeof flags, "-std=c++17 -O2 -w -arch=sm_%d -lineinfo -Xptxas -v -cubin", oldest ? known : own);
   return flags;
 }
 
-static bool ask_ptxas(const InspectJob *j, const char *flags, const char *out) {
-  Words c = {0};
-  if (!*CONFIG_NVCC || !flags)
+static bool disassemble(const char *folder, const char *cubin, const char *sass) {
+  char nvdisasm[2300];
+  if (!toolkit_find("nvdisasm", nvdisasm, sizeof nvdisasm))
     return false;
-  words_add(&c, CONFIG_NVCC);
+  return run_tool((const char *[]){nvdisasm, "-gi", "-c", cubin, NULL}, folder, NULL, sass, NULL) == 0;
+}
+
+static bool ask_nvcc(const InspectJob *j, const char *flags, const char *used, const char *sass) {
+  static const char cubin[] = "kernels.cubin"; // in the build's folder
+  char nvcc[2300];
+  Words c = {0};
+  if (!flags || !toolkit_find("nvcc", nvcc, sizeof nvcc))
+    return false;
+  words_add(&c, nvcc);
   words_split(&c, flags);
-  words_split(&c, "-o /dev/null");
+  words_add(&c, "-o");
+  words_add(&c, cubin);
   words_add(&c, "-I" CONFIG_ROOT "/core");
   given_flags(&c, &j->options);
   words_add(&c, j->build.source);
-  return run_tool(c.items, j->build.folder, NULL, NULL, out) == 0;
+  return run_tool(c.items, j->build.folder, NULL, NULL, used) == 0 &&
+         (!sass || disassemble(j->build.folder, cubin, sass));
 }
 
-bool inspect_ask_ptxas(const InspectJob *j, const char *out) {
-  return ask_ptxas(j, inspect_ptxas_flags(&j->inspection, false), out) ||
-         ask_ptxas(j, inspect_ptxas_flags(&j->inspection, true), out);
+bool inspect_ask_nvcc(const InspectJob *j, const char *used, const char *sass) {
+  return ask_nvcc(j, inspect_nvcc_flags(&j->inspection, false), used, sass) ||
+         ask_nvcc(j, inspect_nvcc_flags(&j->inspection, true), used, sass);
 }
 
-const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, inspect_ask_ptxas};
+const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, inspect_ask_nvcc};

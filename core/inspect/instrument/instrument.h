@@ -24,6 +24,7 @@ typedef struct InspectOptions {
   bool table;                        // one row per kernel
   bool once;                         // one run, with threads in ascending order
   bool no_registers;                 // do not ask ptxas
+  bool sass;                         // show what nvcc makes of each line
   bool nvcc;                         // take the file as ./ferry nvcc does: C++ name lookup finds the kernel of a launch
   const char *flags[INSPECT_MACROS]; // "-I/absolute/folder", "-DNAME=1": for the preprocessor
   int flag_count;
@@ -41,6 +42,7 @@ typedef struct InspectBuild {
   char mix[300];                    // what inspect_write_mix wrote; "": nothing
   char table[300];                  // of statements (cu2cpp --step); "": not for ./ferry step
   char ptxas[300];                  // what ptxas said of the kernels' registers; "": it was not asked
+  char sass[300];                   // what nvdisasm printed; "": it was not asked
   bool dual;                        // the program contains an uninstrumented version of its kernels, too
   bool nvcc;                        // it was compiled as ./ferry nvcc compiles
 } InspectBuild;
@@ -52,8 +54,10 @@ typedef struct InspectJob InspectJob;
 // returns false.
 typedef struct InspectSubject {
   bool (*build)(InspectJob *job);
-  bool (*run)(InspectJob *job, bool descending);             // runs it with threads in this order, and adds the record
-  bool (*ask_ptxas)(const InspectJob *job, const char *out); // false, without a message: the registers stay unknown
+  bool (*run)(InspectJob *job, bool descending); // runs it with threads in this order, and adds the record
+  // Has nvcc compile the kernels. What ptxas reports goes to the file `used`; what nvdisasm prints goes to the file `sass`, if that is
+  // not NULL. False, without a message: it cannot be done.
+  bool (*ask_nvcc)(const InspectJob *job, const char *used, const char *sass);
 } InspectSubject;
 extern const InspectSubject inspect_own_program;
 
@@ -75,10 +79,10 @@ bool inspect_build_program(InspectJob *job);
 // Writes build.bare. False, with a message: the options do not say how to launch a kernel of the file.
 bool inspect_write_bare(InspectJob *job);
 bool inspect_run_program(InspectJob *job, bool descending);
-bool inspect_ask_ptxas(const InspectJob *job, const char *out);
+bool inspect_ask_nvcc(const InspectJob *job, const char *used, const char *sass);
 // The flags with which nvcc has ptxas count registers: for the modeled GPU, or, if `oldest`, for the oldest that nvcc 13 knows. NULL: the
 // same as without `oldest`.
-const char *inspect_ptxas_flags(const Inspection *i, bool oldest);
+const char *inspect_nvcc_flags(const Inspection *i, bool oldest);
 bool inspect_models_gpu(const InspectOptions *o);
 // True: kernels run as loops over their block's threads (work-item loops). They then have no instruction mix.
 bool inspect_runs_loops(const InspectOptions *o);

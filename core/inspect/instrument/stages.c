@@ -4,7 +4,8 @@
 //   build      for each file (file_stages in build.c): translate kernel launches and compile to assembly, by the first of
 //              `attempts` that works; rewrite the assembly; assemble; redirect memcpy. Then link with build/libinspect.a, which
 //              is the rest of core/inspect.
-//   registers  ask ptxas, where nvcc is installed: a modeled GPU has fewer resident blocks where a thread has many registers.
+//   nvcc       ask it for registers, where it is installed: a modeled GPU has fewer resident blocks where a thread has many registers.
+//              With --sass, also for machine code.
 //   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record
 //              (runtime/record_writer.c), which is read (report/record_reader.c), its addresses resolved to source lines
 //              (report/locations.c).
@@ -13,6 +14,7 @@
 // This is how a user's own program is built and run. For an answer to an exercise tests/grader/inspect_answer.c does both, in the sandbox.
 #include "inspect/instrument/instrument.h"
 #include "tool/compile/files.h"
+#include "tool/compile/toolkit.h"
 #include "tool/print/usage.h"
 #include <string.h>
 
@@ -33,19 +35,35 @@ static int merge_findings(InspectJob *j) {
   return EXIT_PASS;
 }
 
-static int ask_registers(InspectJob *j) {
-  InspectBuild *b = &j->build;
-  if (j->options.program || j->options.no_registers)
-    return EXIT_PASS;
-  snprintf(b->ptxas, sizeof b->ptxas, "%s/ptxas", b->folder);
-  if (!j->subject->ask_ptxas(j, b->ptxas))
-    b->ptxas[0] = '\0';
-  return EXIT_PASS;
+static int no_sass(const InspectJob *j) {
+  char path[2300];
+  if (j->options.program)
+    fprintf(stderr, "ferry inspect: --sass needs a file, not a program that is already built\n");
+  else if (!toolkit_find("nvcc", path, sizeof path) || !toolkit_find("nvdisasm", path, sizeof path))
+    fprintf(stderr,
+            "ferry inspect: --sass needs nvcc and nvdisasm, which are not installed. ./ferry doctor --nvcc installs "
+            "them (350 MB, no GPU needed).\n");
+  else
+    fprintf(stderr, "ferry inspect: nvcc could not compile %s, so there is no SASS of it\n", j->inspection.title);
+  return EXIT_GRADER;
 }
 
-static int read_registers(InspectJob *j) {
+static int ask_nvcc(InspectJob *j) {
+  InspectBuild *b = &j->build;
+  const bool asked = !j->options.program && (j->options.sass || !j->options.no_registers);
+  snprintf(b->ptxas, sizeof b->ptxas, "%s/ptxas", b->folder);
+  if (j->options.sass)
+    snprintf(b->sass, sizeof b->sass, "%s/sass", b->folder);
+  if (!asked || !j->subject->ask_nvcc(j, b->ptxas, b->sass[0] ? b->sass : NULL))
+    b->ptxas[0] = b->sass[0] = '\0';
+  return j->options.sass && !b->sass[0] ? no_sass(j) : EXIT_PASS;
+}
+
+static int read_compiled(InspectJob *j) {
   if (j->build.ptxas[0])
     inspection_registers(&j->inspection, j->build.ptxas);
+  if (j->build.sass[0])
+    inspection_sass(&j->inspection, j->build.sass);
   return EXIT_PASS;
 }
 
@@ -83,11 +101,11 @@ static int report(InspectJob *j) {
 int inspect_run_stages(InspectJob *j) {
   static int (*const stages[])(InspectJob *) = {
       build,          // translate launches, compile to assembly, rewrite it, assemble, link: build.c
-      ask_registers,  // of ptxas, where nvcc is installed
+      ask_nvcc,       // for registers and SASS, where it is installed
       run_ascending,  // and count what the kernels do
       run_descending, // findings only: another order shows other races
       merge_findings, // of both runs
-      read_registers, // into the report
+      read_compiled,  // what nvcc made of the kernels, into the report
       report,         // terminal, JSON, HTML, SARIF
   };
   int status = EXIT_PASS;

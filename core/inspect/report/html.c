@@ -21,6 +21,7 @@ static const char *const head =
     "td, th { padding: 0 .6em; text-align: right; white-space: pre; vertical-align: top; }\n"
     "th { font-weight: normal; color: var(--dim); text-align: right; }\n"
     "td.code { text-align: left; width: 100%; border-left: 1px solid var(--line); } td.number { color: var(--dim); }\n"
+    "details { color: var(--dim); } summary { cursor: pointer; }\n"
     ".poor { color: var(--bad); font-weight: bold; }\n"
     ".box { white-space: normal; text-align: left; background: var(--box); border-left: 4px solid var(--bad);\n"
     "  margin: .2em 0; padding: .3em .8em; font: 14px/1.45 system-ui, sans-serif; }\n"
@@ -95,6 +96,25 @@ static void text_cell(Text *t, const Tally *a, const Tally *b) {
              (double)y.units / (double)y.executions, (double)y.ideal / (double)y.executions);
 }
 
+// What nvcc makes of the line, folded.
+static void text_sass(Text *t, const InspectKernel *k, int line) {
+  int next = 0, count = 0;
+  while (inspect_sass_of_line(k, line, &next) >= 0)
+    count++;
+  if (!count)
+    return;
+  text_add(t, "<details><summary>%d SASS instruction%s, ", count, count == 1 ? "" : "s");
+  text_xml(t, k->name);
+  text_add(t, "</summary>");
+  next = 0;
+  for (int n; (n = inspect_sass_of_line(k, line, &next)) >= 0;) {
+    text_add(t, "%04x  ", k->sass[n].address);
+    text_xml(t, k->sass[n].text);
+    text_add(t, "\n");
+  }
+  text_add(t, "</details>");
+}
+
 static void text_row(Text *t, const Inspection *i, int number, const char *code, size_t length, uint64_t most) {
   static const Tally none;
   Margin m = margin_of(i, number);
@@ -114,6 +134,8 @@ static void text_row(Text *t, const Inspection *i, int number, const char *code,
   }
   text_add(t, "<td class=\"number\">%d</td><td class=\"code\">", number);
   text_xml(t, line);
+  for (int k = 0; k < i->kernel_count; k++)
+    text_sass(t, &i->kernels[k], number);
   text_add(t, "</td></tr>\n");
   for (int n = 0; n < i->finding_count; n++) {
     const InspectFinding *f = &i->findings[n];

@@ -54,15 +54,27 @@ typedef struct InspectTime {
   double term[INSPECT_LIMITS];
 } InspectTime;
 
+// One instruction of the machine code that nvcc makes.
+typedef struct InspectSass {
+  unsigned address;
+  int line;   // of the inspected file; 0: none
+  char *text; // "LDG.E R2, desc[UR6][R2.64]"
+} InspectSass;
+
 typedef struct InspectKernel {
   char *name;   // with its parameters where several kernels have this name in launches
   char *launch; // as launches name it
+  char *symbol; // its mangled name; NULL: unknown
   unsigned grid[3], block[3];
   uint64_t shared_bytes, dynamic_bytes, launches, instrumented, blocks;
   bool shapes_differ, cut;
-  int registers; // 0: unknown
-  int local;     // with known registers: bytes of a thread's local memory, for spilled registers and local arrays
-  bool mixed;    // the mix is known
+  int registers;     // 0: unknown
+  int local;         // with known registers: bytes of a thread's local memory, for spilled registers and local arrays
+  int spilled;       // of these, bytes that ptxas stores from and loads to registers
+  InspectSass *sass; // its instructions, in the order of their addresses
+  int sass_count;
+  char *code; // their texts
+  bool mixed; // the mix is known
   InspectMix mix;
   InspectTime time;
   InspectCounters counters; // if time.launches
@@ -138,8 +150,18 @@ void *inspect_grown(void *items, int count, size_t bytes);
 
 // Call it when all runs have been added.
 void inspection_finish(Inspection *i);
-// Reads the kernels' registers and local memory from the output of ptxas; of a template's instances, the maximum.
+
+// ---- what nvcc makes of the kernels (report/compiled.c) ----
+
+// Reads the kernels' registers and local memory from the output of ptxas. Where a kernel's mangled name is unknown: the maximum of all
+// that have its name.
 void inspection_registers(Inspection *i, const char *said);
+// Reads the kernels' instructions from the output of nvdisasm -gi -c.
+void inspection_sass(Inspection *i, const char *listing);
+// The first instruction of a source line from number *next on, which it moves past that one; -1: there is none.
+int inspect_sass_of_line(const InspectKernel *k, int line, int *next);
+void inspect_print_sass(const Inspection *i, const InspectKernel *k);
+
 int inspection_errors(const Inspection *i);
 // The first error whose kind is `kind` ("race-block") or begins with it ("race"); NULL: of any kind. Returns NULL if
 // there is none.

@@ -72,8 +72,8 @@ static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
   if (k->time.launches > 0)
     text_add(t, ", \"modeled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
   if (k->registers)
-    text_add(t, ", \"registers\": %d, \"local_bytes\": %d, \"occupancy\": %.4g}\n", k->registers, k->local,
-             inspect_occupancy(&sm, k, k->registers));
+    text_add(t, ", \"registers\": %d, \"local_bytes\": %d, \"spill_bytes\": %d, \"occupancy\": %.4g}\n", k->registers,
+             k->local, k->spilled, inspect_occupancy(&sm, k, k->registers));
   else
     text_add(t, ", \"registers\": null, \"occupancy_without_registers\": %.4g}\n", inspect_occupancy(&sm, k, 0));
 }
@@ -107,6 +107,17 @@ static void text_line(Text *t, const Inspection *i, const InspectKernel *k, cons
   text_add(t, "}\n");
 }
 
+// {"type": "sass", "kernel": ..., "line": 11, "address": 80, "instruction": "LDG.E R2, ..."}; line 0: code from another file.
+static void text_sass(Text *t, const InspectKernel *k) {
+  for (int n = 0; n < k->sass_count; n++) {
+    text_add(t, "{\"type\": \"sass\", \"kernel\": ");
+    text_name(t, k);
+    text_add(t, ", \"line\": %d, \"address\": %u, \"instruction\": ", k->sass[n].line, k->sass[n].address);
+    text_json(t, k->sass[n].text);
+    text_add(t, "}\n");
+  }
+}
+
 bool inspect_write_json(const Inspection *i, const char *path) {
   Text t = {0};
   for (int n = 0; n < i->finding_count; n++)
@@ -116,6 +127,7 @@ bool inspect_write_json(const Inspection *i, const char *path) {
     for (int n = 0; n < i->kernels[k].line_count; n++)
       if (inspect_worth_showing(&i->kernels[k].lines[n]))
         text_line(&t, i, &i->kernels[k], &i->kernels[k].lines[n]);
+    text_sass(&t, &i->kernels[k]);
   }
   bool written = file_write(path, t.at ? t.at : "", t.used);
   text_free(&t);

@@ -191,10 +191,11 @@ static void print_resources(const Inspection *i, const InspectKernel *k) {
                     100 * inspect_occupancy(&sm, k, 32), 100 * inspect_occupancy(&sm, k, 64),
                     100 * inspect_occupancy(&sm, k, 128));
   if (k->local)
-    inspect_wrapped(2,
-                    "local memory: %d bytes per thread, for spilled registers and arrays with a variable index. Its "
-                    "accesses are not counted.",
-                    k->local);
+    inspect_wrapped(
+        2,
+        "local memory: %d bytes per thread, for spilled registers (%d bytes stored) and arrays with a variable "
+        "index. Its accesses are not counted.",
+        k->local, k->spilled);
 }
 
 static void print_limits(const InspectKernel *k) {
@@ -228,6 +229,7 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
   print_resources(i, k);
   inspect_print_time(i, k);
   print_limits(k);
+  inspect_print_sass(i, k);
 }
 
 void inspect_print(const Inspection *i) {

@@ -101,6 +101,11 @@ static int take_kernel(Inspection *i, char **f, bool counts) {
   return index;
 }
 
+static void take_symbol(InspectKernel *k, char **f) {
+  if (!k->symbol)
+    k->symbol = copied(f[2]);
+}
+
 static InspectLine *line_of(InspectKernel *k, Spot spot) {
   for (int i = 0; i < k->line_count; i++)
     if (k->lines[i].spot.file == spot.file && k->lines[i].spot.line == spot.line)
@@ -281,6 +286,8 @@ void inspection_take(Inspection *i, FILE *record, bool descending) {
       kernels[kernel] = take_kernel(i, f, !descending);
     else if (kernels[kernel] < 0)
       continue;
+    else if (strcmp(f[0], "symbol") == 0)
+      take_symbol(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "site") == 0 && !descending)
       take_site(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "mix") == 0 && !descending)
@@ -324,6 +331,9 @@ void inspection_free(Inspection *i) {
   for (int k = 0; k < i->kernel_count; k++) {
     free(i->kernels[k].name);
     free(i->kernels[k].launch);
+    free(i->kernels[k].symbol);
+    free(i->kernels[k].sass);
+    free(i->kernels[k].code);
     free(i->kernels[k].lines);
     free(i->kernels[k].barriers);
   }
@@ -389,37 +399,6 @@ static void drop_equals_that_race(Inspection *i) {
       i->findings[kept++] = *f;
   }
   i->finding_count = kept;
-}
-
-// In a mangled name, a kernel's name follows its length.
-static bool is_of_kernel(const InspectKernel *k, const char *mangled) {
-  char wanted[256];
-  int length = (int)strcspn(k->launch, "<");
-  snprintf(wanted, sizeof wanted, "%d%.*s", length, length, k->launch);
-  return strstr(mangled, wanted) != NULL;
-}
-
-void inspection_registers(Inspection *i, const char *said) {
-  char line[4096], function[2048] = "";
-  FILE *in = fopen(said, "r");
-  while (in && fgets(line, sizeof line, in)) {
-    const char *compiling = strstr(line, "entry function '"), *used = strstr(line, "Used ");
-    const char *architecture = compiling ? strstr(compiling, "' for '") : NULL,
-               *local = strstr(line, " bytes stack frame");
-    if (compiling)
-      snprintf(function, sizeof function, "%s", compiling + 16);
-    if (architecture)
-      snprintf(i->ptxas, sizeof i->ptxas, "%.*s", (int)strcspn(architecture + 7, "'"), architecture + 7);
-    for (int k = 0; k < i->kernel_count; k++) {
-      InspectKernel *kernel = &i->kernels[k];
-      if (used && is_of_kernel(kernel, function) && atoi(used + 5) > kernel->registers)
-        kernel->registers = atoi(used + 5);
-      if (local && is_of_kernel(kernel, function) && atoi(line) > kernel->local)
-        kernel->local = atoi(line);
-    }
-  }
-  if (in)
-    fclose(in);
 }
 
 void inspection_finish(Inspection *i) {

@@ -69,6 +69,12 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
           (unsigned long)k->instrumented, (unsigned long)k->blocks, k->shapes_differ, k->cut);
   write_text(out, "\t", k->launch);
   fputc('\n', out);
+  const char *symbol = k->function ? program_symbol(k->function) : NULL;
+  if (symbol) {
+    fprintf(out, "symbol\t%zu", number);
+    write_text(out, "\t", symbol);
+    fputc('\n', out);
+  }
   for (uint32_t i = 0; i < k->site_room; i++) {
     const struct site *s = &k->sites[i];
     if (s->event == 0)
