@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import headers
+import marks
 import players
 
 ROOT = headers.ROOT
@@ -102,9 +103,9 @@ def with_themed_pictures(text):
 
 def page(path):
     text = path.read_text()
-    text = re.sub(r"^(<!-- code \S+\.cuh? .*-->\n)```c$", r"\1```cuda", text, flags=re.M)
+    text = marks.predictions(marks.listings(text, source_page))
     text = re.sub(r"^<!-- (code|output|printed|table).*?-->\n", "", text, flags=re.M)
-    text = text.replace("<details>", '<details markdown="1">')
+    text = re.sub(r"<details(?= |>)", '<details markdown="1"', text)
     return with_themed_pictures(mended_links(text))
 
 
@@ -277,7 +278,7 @@ def write_exercises():
         lesson = mended_links(f"[lesson {e['chapter']}]({e['lesson'].removeprefix('docs/')})").replace("](", "](../")
         language = "cuda" if e["source"].suffix == ".cu" else "c"
         text = f"# {number(e['id'])}. {e['title']}\n\n{e['kind'].capitalize()} · {lesson} · {e['facts']} · `./ferry run {number(e['id'])}`\n\n"
-        text += f"{as_prose(task)}\n\n## The file\n\n`{e['source'].relative_to(ROOT)}`\n\n```{language}\n{stub}\n```\n\n"
+        text += f"{as_prose(task)}\n\n## The file\n\n`{e['source'].relative_to(ROOT)}`\n\n```{{.{language} data-exercise=\"{e['id']}\"}}\n{stub}\n```\n\n"
         if e["hints"]:
             text += "## Hints\n\n" + "".join(
                 f"<details markdown=\"1\"><summary>Hint {i}</summary>\n\n{hint}\n</details>\n\n" for i, hint in enumerate(e["hints"], 1)

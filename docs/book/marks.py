@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Marks for the live book (core/live/page): attributes of listings and of predict boxes. Without a server they change nothing.
+
+A listing that comes from a program has data-file, the program, and data-line, where the listing begins in it. A listing that is a
+program has data-program, its language. An exercise's file has data-exercise. A comment before a predict box,
+
+    <!-- predict blocks = 128; idle threads = 2768 -->
+
+names the numbers that the question asks for. They stand in the answer's text too, and become the box's data-predict.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"^(?:<!-- code (\S+) (\S+) [^\n]*-->\n)?```(c|cuda)\n(.*?)^```$", re.M | re.S)
+PREDICT = re.compile(r"^<!-- predict (.*?) -->\n<details>(.*?)</details>", re.M | re.S)
+VALUE = re.compile(r"([^=;]+?) = (-?\d[\d.]*)(?: *;|$)")
+
+
+def is_program(text):
+    return re.search(r"^int main\(", text, re.M) is not None
+
+
+def line_of(region, text):
+    """The number of the first line of the region `// [region]`."""
+    return next(n for n, line in enumerate(text.split("\n"), 2) if line.strip() == f"// [{region}]")
+
+
+def listings(text, is_source):
+    """The listings of a page with their marks; is_source is told of each program, so that the book has a page with all of it."""
+
+    def mark(match):
+        file, region, language, code = match.groups()
+        language = "cuda" if file and re.search(r"\.cuh?$", file) else language
+        attributes = ""
+        if file and is_program(source := (ROOT / file).read_text()):
+            is_source(file)
+            attributes = f' data-file="{file}" data-line="{line_of(region, source)}"'
+        elif not file and is_program(code):
+            attributes = f' data-program="{language}"'
+        return f"```{{.{language}{attributes}}}\n{code}```"
+
+    return FENCE.sub(mark, text)
+
+
+def predictions(text):
+    """The predict boxes of a page, with the numbers that they ask for."""
+
+    def mark(match):
+        values, box = match.groups()
+        found = VALUE.findall(values)
+        if "; ".join(f"{name} = {value}" for name, value in found) != values:
+            sys.exit(f"<!-- predict {values} -->: write NAME = NUMBER; NAME = NUMBER")
+        numbers = re.findall(r"\d[\d.]*\d|\d", box.split("</summary>")[1].replace(",", ""))
+        for name, value in found:
+            if value.lstrip("-") not in numbers:
+                sys.exit(f"<!-- predict {values} -->: {name} is not in the box's answer")
+        return f'<details data-predict="{values}">{box}</details>'
+
+    return PREDICT.sub(mark, text)
