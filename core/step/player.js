@@ -368,8 +368,17 @@ class Player {
 }
 // ---- a page of its own, and figures of the book ------------------------------------------------------------------------------------
 
+/** Plays a record in an element, in a tree of its own, which the styles of the page do not reach; `after` stays below it. */
+function play(place, record, start, ...after) {
+  const host = el("div"), box = el("div", { class: "ferry-step" });
+  const begin = () => new Player(box, structuredClone(record), true, start).app?.focus({ preventScroll: true });
+  host.attachShadow({ mode: "open" }).append(el("link", { rel: "stylesheet", href: new URL("player.css", here).href, onload: begin }), box);
+  place.replaceChildren(host, ...after);
+}
 const loading = new Map(); // name of a record: those who wait for it
+/** The file of a record calls it with the record's name; a page that has a record calls it with the figure to play it in. */
 window.ferryStep = (name, record) => {
+  if (name instanceof Element) return play(name, record);
   for (const use of loading.get(name) || []) use(record);
   loading.delete(name);
 };
@@ -377,16 +386,8 @@ function upgrade(figure) {
   const name = figure.dataset.record, say = el("p", { class: "fault", role: "alert" });
   const open = el("button", { type: "button", class: "ferry-open", onclick: () => {
     open.disabled = true;
-    const use = record => {
-      const caption = figure.querySelector("figcaption"), host = el("div"), box = el("div", { class: "ferry-step" });
-      const play = () => {
-        const player = new Player(box, structuredClone(record), true, figure.dataset.step && Number(figure.dataset.step));
-        player.app?.focus({ preventScroll: true });
-      };
-      // A tree of its own, which the styles of the page do not reach.
-      host.attachShadow({ mode: "open" }).append(el("link", { rel: "stylesheet", href: new URL("player.css", here).href, onload: play }), box);
-      figure.replaceChildren(host, ...(caption ? [caption] : []));
-    };
+    const caption = figure.querySelector("figcaption"), start = figure.dataset.step && Number(figure.dataset.step);
+    const use = record => play(figure, record, start, ...(caption ? [caption] : []));
     if (loading.has(name)) return loading.get(name).push(use);
     loading.set(name, [use]);
     const fail = () => (loading.delete(name), (open.disabled = false), (say.textContent = `The record ${name} could not be loaded.`));
