@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What a command prints, as it comes, and what becomes of it: links to lessons, the stepper's player, the verdict of a check.
+import { el } from "./api.js";
+
+const MOST = 200_000; // characters that are shown
+const ESCAPES = /\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r(?!\n)/g;
+const LESSON = /\.\/ferry chapter (\d+)(#[\w-]+)?/g;
+
+let player;
+/** The script of the stepper's player; lessons that play a record have it already. */
+const withPlayer = () => window.ferryStep ? Promise.resolve() : player ||= new Promise((done, failed) =>
+  document.head.append(el("script", { src: "/step/player.js", onload: done, onerror: () => failed(new Error("The stepper's player is missing from the book: run make book.")) })));
+
+export class Output {
+  constructor(label) {
+    this.status = el("p", { class: "live-status", role: "status" });
+    this.text = el("pre", { class: "live-text", tabindex: 0, role: "region", "aria-label": label });
+    this.more = el("div");
+    this.box = el("div", { class: "live-output" }, this.status, this.more, this.text);
+    this.clear();
+  }
+  clear() {
+    this.all = "";
+    this.text.hidden = true;
+    this.text.textContent = "";
+    this.more.replaceChildren();
+    this.say("");
+  }
+  /** One line on how it went: kind is "", "good" or "bad". */
+  say(text, kind = "", ...links) {
+    this.status.className = `live-status ${kind && `live-${kind}`}`;
+    this.status.replaceChildren(text, ...links.flatMap(link => [" ", link]));
+    this.status.hidden = !text;
+  }
+  add(text) {
+    text = text.replace(ESCAPES, "");
+    const atEnd = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 30;
+    this.text.hidden = false;
+    this.all += text;
+    if (this.all.length > MOST) {
+      this.all = this.all.slice(-MOST);
+      this.text.textContent = `... the beginning of a long output is left out\n${this.all}`;
+    } else {
+      this.text.append(text);
+    }
+    if (atEnd) this.text.scrollTop = this.text.scrollHeight;
+  }
+  /** The lessons that the output names become links: `pages` maps a lesson's number to its page. */
+  link(pages) {
+    const parts = [];
+    let at = 0;
+    for (const found of this.all.matchAll(LESSON)) {
+      const page = pages.get(Number(found[1]));
+      if (!page) continue;
+      parts.push(this.all.slice(at, found.index), el("a", { href: `/${page}${found[2] || ""}` }, found[0].replace("./ferry chapter", "lesson")));
+      at = found.index + found[0].length;
+    }
+    if (at) this.text.replaceChildren(...parts, this.all.slice(at));
+  }
+  /** The first line that says what is wrong. */
+  headline() { return this.all.match(/^\s*✗ *(.+)$/m)?.[1]; }
+  async play(record) {
+    await withPlayer();
+    const figure = el("figure", { class: "ferry-step" });
+    this.more.replaceChildren(figure);
+    window.ferryStep(figure, record);
+  }
+}
