@@ -377,8 +377,8 @@ function play(place, record, start, ...after) {
 }
 const loading = new Map(); // name of a record: those who wait for it
 /** The file of a record calls it with the record's name; a page that has a record calls it with the figure to play it in. */
-window.ferryStep = (name, record) => {
-  if (name instanceof Element) return play(name, record);
+window.ferryStep = (name, record, start) => {
+  if (name instanceof Element) return play(name, record, start);
   for (const use of loading.get(name) || []) use(record);
   loading.delete(name);
 };

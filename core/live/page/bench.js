@@ -40,7 +40,7 @@ export class Bench {
   /** The buttons: `before` a run of one of them, the bench is told which listing is meant. */
   bar(before = () => {}) {
     const edit = button("Edit", () => (before(), this.edit(true)));
-    const buttons = Object.keys(LABELS).filter(what => this.can(what)).map(what => button(LABELS[what], () => (before(), this.do(what, edit)), { "data-do": what }));
+    const buttons = Object.keys(LABELS).filter(what => this.can(what)).map(what => button(LABELS[what], () => (before(), this.do(what)), { "data-do": what }));
     return el("div", { class: "live-bar", role: "group", "aria-label": this.subject.label }, edit, ...buttons);
   }
   fillTools() {
@@ -182,7 +182,8 @@ export class Bench {
 
   // -- runs --
 
-  async do(what) {
+  /** `from`: of a step, the kernel and the kind of finding to begin at. */
+  async do(what, from) {
     if (this.job) return this.output.say("A run is going on. Stop it first.", "bad");
     const { output, subject } = this;
     const job = this.job = new Job(); // a second click must not begin a second run
@@ -194,11 +195,12 @@ export class Bench {
       this.editor?.clear();
       this.going(true, what);
       const words = this.arguments.value.split(/\s+/).filter(Boolean);
-      const request = subject.exercise ? { do: what, exercise: subject.exercise.number } : { do: what, text: this.text, args: words,
-        language: subject.language === "c" ? "c" : "cu", ...(subject.origin && { file: subject.origin }), ...(subject.kernel && what === "step" && { kernel: subject.kernel }) };
+      const kernel = what === "step" && (from?.kernel || subject.kernel);
+      const request = { do: what, ...(kernel && { kernel }), ...(subject.exercise ? { exercise: subject.exercise.number } :
+        { text: this.text, args: words, language: subject.language === "c" ? "c" : "cu", ...(subject.origin && { file: subject.origin }) }) };
       const { exit, result } = await job.run(request, text => output.add(text));
       this.going(false);
-      await this.done(what, exit, result, job.stopped);
+      await this.done(what, exit, result, job.stopped, from);
     } catch (e) {
       output.say(e.message, "bad");
     } finally {
@@ -221,7 +223,7 @@ export class Bench {
     await this.job?.stop().catch(e => this.output.say(e.message, "bad"));
   }
 
-  async done(what, exit, result, stopped) {
+  async done(what, exit, result, stopped, from) {
     const { output, subject } = this, course = await this.course.changed();
     output.link(course.pages);
     const marks = messages(output.all, this.own);
@@ -230,13 +232,13 @@ export class Bench {
     if (stopped) return output.say("Stopped.");
     if (what === "inspect" && Array.isArray(result)) {
       const { findings, counts } = inspected(result, this.own);
-      this.editor?.mark(findings);
+      this.editor?.mark(findings.map(f => ({ ...f, more: f.step && button("Step to it", () => this.do("step", f.step)) })));
       this.editor?.count(counts);
       const n = result.filter(o => o.type === "finding").length;
       return output.say(n ? `${plural(n, "finding")}: see the marked lines.` : exit ? MEANING[exit] || `Exit status ${exit}` : "No findings. The counts are beside the lines.", n || exit ? "bad" : "good");
     }
     if (what === "step" && result?.record) {
-      await output.play(result.record);
+      await output.play(result.record, from?.kind);
       return output.say("Recorded. The keys are listed below the player.");
     }
     if (what === "check" && exit === 0) return this.passed(course);

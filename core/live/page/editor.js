@@ -37,7 +37,7 @@ class Rich {
     const keys = Object.fromEntries(Object.entries(how.keys).map(([key, f]) => [key, run(f)]));
     this.cm = CodeMirror(host, {
       value: text, mode: how.language === "c" ? "text/x-csrc" : "text/x-cuda", theme: "ferry", lineNumbers: true, matchBrackets: true, autoCloseBrackets: true,
-      indentUnit: 2, tabSize: 2, indentWithTabs: false, viewportMargin: 40, screenReaderLabel: how.label, gutters: ["CodeMirror-linenumbers", "live-counts"],
+      indentUnit: 2, tabSize: 2, indentWithTabs: false, viewportMargin: 40, screenReaderLabel: how.label, gutters: ["CodeMirror-linenumbers"],
       extraKeys: { Tab: cm => cm.somethingSelected() ? cm.indentSelection("add") : cm.execCommand("insertSoftTab"), "Shift-Tab": "indentLess",
         Esc: () => how.leave(), "Ctrl-/": "toggleComment", "Cmd-/": "toggleComment", ...keys },
     });
@@ -60,21 +60,22 @@ class Rich {
   }
   clear() {
     for (const w of this.widgets.splice(0)) w.clear();
-    this.cm.clearGutter("live-counts");
+    this.cm.setOption("gutters", ["CodeMirror-linenumbers"]);
     this.cm.eachLine(line => void this.cm.removeLineClass(line, "background"));
     this.stale(false);
   }
   stale(is) { this.cm.getWrapperElement().classList.toggle("live-stale", is); }
-  /** Messages below their lines: {line, kind: "error" | "warning" | "finding", text}. */
+  /** Messages below their lines: {line, kind: "error" | "warning" | "finding", text}, and `more` to do about one: an element. */
   mark(list) {
-    for (const { line, kind, text } of list) {
+    for (const { line, kind, text, more } of list) {
       if (line < 1 || line > this.cm.lineCount()) continue;
       this.cm.addLineClass(line - 1, "background", `live-line-${kind}`);
-      this.widgets.push(this.cm.addLineWidget(line - 1, el("div", { class: `live-note live-${kind}` }, text)));
+      this.widgets.push(this.cm.addLineWidget(line - 1, el("div", { class: `live-note live-${kind}` }, text, " ", more || "")));
     }
   }
   /** Counts beside their lines: {line, text, title, heat: 0 to 1}. */
   count(list) {
+    if (list.length) this.cm.setOption("gutters", ["CodeMirror-linenumbers", "live-counts"]);
     for (const { line, text, title, heat } of list) {
       const cell = el("div", { class: "live-count", title }, text);
       cell.style.setProperty("--heat", `${Math.round(heat * 75)}%`);
@@ -111,10 +112,10 @@ class Plain {
   }
   clear() { this.notes.replaceChildren(); this.stale(false); }
   stale(is) { this.notes.classList.toggle("live-stale", is); }
-  line(line, kind, text) {
-    this.notes.append(el("li", { class: `live-${kind}` }, button(`line ${line}`, () => (this.go(line), this.focus())), ` ${text}`));
+  line(line, kind, text, more = "") {
+    this.notes.append(el("li", { class: `live-${kind}` }, button(`line ${line}`, () => (this.go(line), this.focus())), ` ${text} `, more));
   }
-  mark(list) { for (const { line, kind, text } of list) this.line(line, kind, text); }
+  mark(list) { for (const { line, kind, text, more } of list) this.line(line, kind, text, more); }
   count(list) { for (const { line, title } of list) this.line(line, "counted", title); }
   refresh() {}
 }

@@ -26,7 +26,8 @@ export function inspected(objects, own) {
   const mine = objects.filter(o => o.file && ours(o.file, own));
   const findings = mine.filter(o => o.type === "finding").flatMap(o => {
     const times = o.times > 1 ? `, ${o.times.toLocaleString("en")} times` : "";
-    const list = [{ line: o.line, kind: "finding", text: `${o.title}: ${o.detail}${times}. ${o.remedy || ""}` }];
+    const list = [{ line: o.line, kind: "finding", text: `${o.title}: ${o.detail}${times}. ${o.remedy || ""}`,
+      step: { kernel: o.kernel, kind: o.kind } }];
     if (o.other_line && o.other_line !== o.line && ours(o.other_file || o.file, own))
       list.push({ line: o.other_line, kind: "finding", text: `${o.title}: the other access, see line ${o.line}` });
     return list;

@@ -56,13 +56,15 @@ export class Output {
       at = found.index + found[0].length;
     }
     if (at) this.text.replaceChildren(...parts, this.all.slice(at));
+    this.text.scrollTop = 0;
   }
   /** The first line that says what is wrong. */
   headline() { return this.all.match(/^\s*✗ *(.+)$/m)?.[1]; }
-  async play(record) {
+  /** Plays a record, from its first finding of a kind where one is given. */
+  async play(record, kind) {
     await withPlayer();
-    const figure = el("figure", { class: "ferry-step" });
+    const figure = el("figure", { class: "ferry-step" }), found = kind && record.findings.find(f => f.k === kind && f.step >= 0);
     this.more.replaceChildren(figure);
-    window.ferryStep(figure, record);
+    window.ferryStep(figure, record, found ? found.step : undefined);
   }
 }

@@ -39,7 +39,7 @@ function upgradeListing(listing) {
   const where = () => {
     const bench = benches.get(name);
     if (bench.box.previousSibling !== bar) bar.after(bench.box);
-    Object.assign(bench.subject, { bar, line: Number(line) || 0, kernel: /__global__[^;{]*?\b(\w+)\(/.exec(listing.textContent)?.[1],
+    Object.assign(bench.subject, { bar, line: Number(line) || 0, kernel: mine ? "" : /__global__[^;{]*?\b(\w+)\(/.exec(listing.textContent)?.[1],
       hide: mine && (is => listing.hidden = is) });
   };
   if (!benches.has(name)) {
@@ -52,7 +52,7 @@ function upgradeListing(listing) {
   listing.after(bar);
   if (mine) {
     where();
-    bench.edit(false); // shows the learner's own text, where there is one
+    if (mine.state !== "new") bench.edit(false); // shows the learner's own text
     bench.showOther();
   }
 }
