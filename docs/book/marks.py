@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(?:<!-- code (\S+) (\S+) [^\n]*-->\n)?```(c|cuda)\n(.*?)^```$", re.M | re.S)
 PREDICT = re.compile(r"^<!-- predict (.*?) -->\n<details>(.*?)</details>", re.M | re.S)
-VALUE = re.compile(r"([^=;]+?) = (-?\d[\d.]*)(?: *;|$)")
+VALUE = re.compile(r"([^=;]+) = (-?\d[\d.]*(?:/\d+)?)")
+WORDS = {"none": "0", "nothing": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "quarter": "4", "fifth": "5", "fifths": "5"}
 
 
 def is_program(text):
@@ -50,13 +51,14 @@ def predictions(text):
 
     def mark(match):
         values, box = match.groups()
-        found = VALUE.findall(values)
-        if "; ".join(f"{name} = {value}" for name, value in found) != values:
+        pairs = [VALUE.fullmatch(pair) for pair in values.split("; ")]
+        if None in pairs:
             sys.exit(f"<!-- predict {values} -->: write NAME = NUMBER; NAME = NUMBER")
-        numbers = re.findall(r"\d[\d.]*\d|\d", box.split("</summary>")[1].replace(",", ""))
-        for name, value in found:
-            if value.lstrip("-") not in numbers:
-                sys.exit(f"<!-- predict {values} -->: {name} is not in the box's answer")
+        answer = box.split("</summary>")[1].replace(",", "").lower()
+        known = set(re.findall(r"\d[\d.]*\d|\d", answer)) | {WORDS[w] for w in re.findall(r"\w+", answer) if w in WORDS}
+        for pair in pairs:
+            if not set(pair.group(2).lstrip("-").split("/")) <= known:
+                sys.exit(f"<!-- predict {values} -->: {pair.group(1)} is not in the box's answer")
         return f'<details data-predict="{values}">{box}</details>'
 
     return PREDICT.sub(mark, text)

@@ -51,8 +51,8 @@ function upgrade(box, at) {
   const tell = () => {
     const { answer, verdict } = said[key];
     if (values.length) return result.replaceChildren(...values.map(([name, actual], i) => {
-      const guess = numberOf(answer[i]), off = Number.isNaN(guess) ? "not a number" : distance(guess, Number(actual));
-      return el("p", { class: off === "exactly right" ? "live-good" : "" }, `${name}: you said ${answer[i]}, it is ${Number(actual).toLocaleString("en", { maximumFractionDigits: 6 })}: ${off}.`);
+      const guess = numberOf(answer[i]), off = Number.isNaN(guess) ? "not a number" : distance(guess, numberOf(actual));
+      return el("p", { class: off === "exactly right" ? "live-good" : "" }, `${name}: you said ${answer[i]}, it is ${/^-?\d+$/.test(actual) ? Number(actual).toLocaleString("en") : actual}: ${off}.`);
     }));
     const judge = ["right", "partly right", "wrong"].map(word => button(word, async () => { await remember(key, { answer, verdict: word }).catch(() => {}); tell(); result.querySelector("button").focus(); },
       { "aria-pressed": verdict === word }));
