@@ -190,7 +190,7 @@ all: library chapters bench tests ferry ## the library, the chapters, the benchm
 library: $(LIBRARY) $(PLUGIN_NOW) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so with nvcc and a GPU, libferry-mpi.so with mpicc
 	$(if $(PLUGIN_LATER),@echo '  nvcc is here and no GPU: the half for GPUs is not built (make plugin builds it)')
 
-chapters: library $(CHAPTER_PROGRAMS) $(CHAPTER_CU_PROGRAMS) $(CUDA_CHAPTER_RUNS) ## the chapter programs
+chapters: library $(CHAPTER_LIBRARY) $(CHAPTER_PROGRAMS) $(CHAPTER_CU_PROGRAMS) $(CUDA_CHAPTER_RUNS) ## the chapter programs
 
 tests: library $(TEST_PROGRAMS) $(FUZZ) ## the test programs
 
@@ -326,6 +326,12 @@ SUPPORT := $(B)/libsupport.a
 $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support
 	@rm -f $@.new
 	$(Q)ar rcs $@.new $(SUPPORT_OBJ) && mv $@.new $@
+
+# For ./ferry play and the live book, which build changed copies of the chapters' programs.
+CHAPTER_LIBRARY := $(B)/libchapters.a
+$(CHAPTER_LIBRARY): $(CHAPTER_COMMON) $(B)/stamp/support
+	@rm -f $@.new
+	$(Q)ar rcs $@.new $(CHAPTER_COMMON) && mv $@.new $@
 
 link = $(Q)$(CXX) $(1) -o $@ $(LDFLAGS) $(2) $(LDLIBS)
 

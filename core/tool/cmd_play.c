@@ -34,6 +34,10 @@ static int run_compiler(const Words *w, const char *source, const char *folder) 
   return status;
 }
 
+// What the chapters' programs share: a copy of one of them builds anywhere.
+#define CHAPTER_HEADERS "-I" CONFIG_ROOT "/chapters"
+#define CHAPTER_LIBRARY CONFIG_OBJECTS "/libchapters.a"
+
 // With the library's headers and as the chapters are, but for the warnings: those are shown, and stop nothing.
 static int build(const char *source, const char *folder, const char *program) {
   Words compile = {0}, link = {0};
@@ -41,6 +45,7 @@ static int build(const char *source, const char *folder, const char *program) {
               CONFIG_CC " -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -fopenmp " CONFIG_INCLUDES);
   words_add(&compile, "-I" CONFIG_ROOT "/core");
   words_add(&compile, "-I" CONFIG_ROOT "/build/include");
+  words_add(&compile, CHAPTER_HEADERS);
   words_add(&compile, "-c");
   words_add(&compile, source);
   words_add(&compile, "-o");
@@ -51,6 +56,8 @@ static int build(const char *source, const char *folder, const char *program) {
   words_add(&link, program);
   words_addf(&link, "%s/program.o", folder);
   words_add(&link, CONFIG_OBJECTS "/tests/grader/play_count.o");
+  if (access(CHAPTER_LIBRARY, R_OK) == 0)
+    words_add(&link, CHAPTER_LIBRARY);
   words_add(&link, CONFIG_LIBRARY);
   words_split(&link, CONFIG_LINK);
   return run_words(&link) == 0 ? EXIT_PASS : EXIT_ANSWER;
@@ -83,12 +90,13 @@ static int play_c(const char *source, char **arguments) {
 }
 
 static int play_cuda(char *source, char **arguments, int count) {
-  char **argv = calloc((size_t)count + 5, sizeof *argv);
+  char **argv = calloc((size_t)count + 6, sizeof *argv);
   int used = 0;
   if (!argv)
     return EXIT_GRADER;
   argv[used++] = (char *)(uintptr_t) "cuda";
   argv[used++] = (char *)(uintptr_t) "--count";
+  argv[used++] = (char *)(uintptr_t)CHAPTER_HEADERS;
   argv[used++] = source;
   if (count > 0)
     argv[used++] = (char *)(uintptr_t) "--";
