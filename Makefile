@@ -121,7 +121,7 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/% core/step/%,$(filter core/%.c,$(SOURCES)))
+CORE_C := $(filter-out core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/% core/live/% core/step/%,$(filter core/%.c,$(SOURCES)))
 CORE_CU := $(filter core/%.cu,$(SOURCES))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
@@ -152,6 +152,7 @@ include core/inspect/rules.mk
 include core/step/rules.mk
 include tests/grader/rules.mk
 include core/tool/rules.mk
+include core/live/rules.mk
 
 CORE_OBJ := $(CORE_C:%.c=$(B)/%.o) $(CORE_CU:%.cu=$(B)/sim/%.o)
 CHAPTER_OBJ := $(CHAPTER_C:%.c=$(B)/%.o)
@@ -164,7 +165,7 @@ SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
 TOOL_OBJ := $(TOOL_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
 	$(GPU_C:%.c=$(B)/%.o) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ) $(STEP_TEST_C:%.c=$(B)/%.o)
-C_OBJ := $(sort $(C_OBJ) $(STEP_OBJ))
+C_OBJ := $(sort $(C_OBJ) $(STEP_OBJ) $(LIVE_OBJ))
 CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
 
 LIBRARY := $(B)/libferry.a

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// `ferry book`: opens the lessons, the exercises or a function's page in a browser.
+// `ferry book`: opens the lessons, the exercises or a function's page in a browser, as files or (--live) from a server.
 #include "tool/commands.h"
 #include "tool/compile/config.h"
 #include <ctype.h>
+#include <errno.h>
 #include <glob.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,10 +63,56 @@ static bool find_page(char *page, size_t bytes, const char *what) {
          page_like(page, bytes, "*_%s.html", what);
 }
 
+// The server is a program of its own, which is there where libmicrohttpd is.
+static int serve(char **options) {
+  const char *server = CONFIG_OBJECTS "/ferry-live";
+  options[0] = (char *)(uintptr_t)server;
+  execv(server, options);
+  fprintf(stderr,
+          "ferry book: the server has not been built: %s\n"
+          "Install libmicrohttpd (sudo apt-get install libmicrohttpd-dev), then run make.\n",
+          strerror(errno));
+  return EXIT_GRADER;
+}
+
+typedef struct BookOptions {
+  const char *page;    // NULL: the first
+  char *to_server[10]; // its command line
+  int count;
+  bool live;
+} BookOptions;
+
+static int parse(int argc, char **argv, BookOptions *o) {
+  o->count = 1;
+  for (int i = 1; i < argc; i++) {
+    const bool has_value = strcmp(argv[i], "--port") == 0 || strcmp(argv[i], "--bind") == 0;
+    if (strcmp(argv[i], "--live") == 0) {
+      o->live = true;
+    } else if (has_value || strcmp(argv[i], "--no-open") == 0) {
+      if (has_value && i + 1 == argc)
+        return usage_error(argv[0], "%s needs a value", argv[i]);
+      if (o->count > 6)
+        return usage_error(argv[0], "each option once");
+      o->to_server[o->count++] = argv[i];
+      if (has_value)
+        o->to_server[o->count++] = argv[++i];
+    } else if (argv[i][0] == '-') {
+      return no_option(argv[0], argv[i]);
+    } else if (o->page) {
+      return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 26.2, ./ferry book fy_to");
+    } else {
+      o->page = argv[i];
+    }
+  }
+  return o->count == 1 || o->live ? EXIT_PASS : usage_error(argv[0], "%s goes with --live", o->to_server[1]);
+}
+
 int cmd_book(int argc, char **argv) {
   char index[1024], page[512] = "index.html", url[2048];
-  if (argc > 2)
-    return usage_error(argv[0], "one page at a time: ./ferry book 3, ./ferry book 26.2, ./ferry book fy_to");
+  BookOptions o = {0};
+  const int status = parse(argc, argv, &o);
+  if (status != EXIT_PASS)
+    return status;
   in_root(index, sizeof index, SITE "index.html");
   if (access(index, R_OK) != 0) {
     fprintf(stderr,
@@ -72,10 +120,14 @@ int cmd_book(int argc, char **argv) {
             "Until then the lessons are in docs/: ./ferry chapter 1 --read\n");
     return EXIT_GRADER;
   }
-  if (argc == 2 && !find_page(page, sizeof page, argv[1]))
+  if (o.page && !find_page(page, sizeof page, o.page))
     return usage_error(
         argv[0], "there is no page for %s; give the number of a lesson or exercise, a function, or the name of a page",
-        argv[1]);
+        o.page);
+  if (o.live) {
+    o.to_server[o.count] = page;
+    return serve(o.to_server);
+  }
   in_root(url, sizeof url, SITE "%s", page);
   const char *browser = getenv("BROWSER");
   printf("file://%s\n", url);

@@ -88,7 +88,7 @@ int cmd_next(int argc, char **argv) {
 
 // ---- list --------------------------------------------------------------------------------------------------------------
 
-static void chapter_title(int chapter, char *title, size_t bytes) {
+void lesson_title(int chapter, char *title, size_t bytes) {
   char pattern[4096];
   glob_t found;
   snprintf(title, bytes, "Lesson %d", chapter);
@@ -123,6 +123,8 @@ int cmd_list(int argc, char **argv) {
   const bool ids = argc == 2 && strcmp(argv[1], "--ids") == 0, all = argc == 2 && strcmp(argv[1], "--all") == 0;
   const char *title;
   int chapter = -1;
+  if (argc == 2 && strcmp(argv[1], "--json") == 0)
+    return list_json();
   if (argc > 1 && !ids && !all)
     return no_option(argv[0], argv[1]);
   if (!ids)
@@ -135,7 +137,7 @@ int cmd_list(int argc, char **argv) {
       continue;
     if (e->chapter != chapter) {
       char lesson[256];
-      chapter_title(e->chapter, lesson, sizeof lesson);
+      lesson_title(e->chapter, lesson, sizeof lesson);
       printf("%s%s%s%s\n", chapter < 0 ? "" : "\n", style(BOLD), lesson, style(PLAIN));
       chapter = e->chapter;
     }

@@ -62,7 +62,7 @@ int run_parse(int argc, char **argv, RunOptions *o) {
     bool takes_value = strcmp(argv[i], "--file") == 0 || strcmp(argv[i], "--test") == 0 ||
                        strcmp(argv[i], "--replay") == 0 || strcmp(argv[i], "--seed") == 0 ||
                        strcmp(argv[i], "--sandbox") == 0 || strcmp(argv[i], "--devices") == 0 ||
-                       strcmp(argv[i], "--times") == 0;
+                       strcmp(argv[i], "--times") == 0 || strcmp(argv[i], "--json") == 0;
     const char *option = argv[i];
     if (takes_value && !(value = value_of(argc, argv, &i)))
       return usage_error(argv[0], "%s needs a value", option);
@@ -72,6 +72,8 @@ int run_parse(int argc, char **argv, RunOptions *o) {
       o->test = value;
     else if (strcmp(option, "--sandbox") == 0)
       o->sandbox = value;
+    else if (strcmp(option, "--json") == 0)
+      o->json = value;
     else if (strcmp(option, "--seed") == 0) {
       if (!read_seed(value, &o->seed))
         return usage_error(argv[0], "--seed takes up to 16 hexadecimal digits, such as 1f3a");
@@ -93,6 +95,8 @@ int run_parse(int argc, char **argv, RunOptions *o) {
     else if (option[0] != '-' && !(o->exercise = exercise_named(argv[0], option)))
       return EXIT_USAGE;
   }
+  if (o->json && (o->devices || o->times))
+    return usage_error(argv[0], "--json is for one verdict: without --devices and --times");
   return EXIT_PASS;
 }
 
@@ -260,6 +264,10 @@ int judge_once(const RunOptions *o, const char *own_file) {
   if (v.status != STATUS_PASS && v.status != STATUS_GRADER_ERROR && own)
     say_how_to_go_on(o);
   int status = exit_status(&v);
+  if (o->json && !verdict_json(&v, o->json)) {
+    fprintf(stderr, "ferry run: %s cannot be written: %s\n", o->json, file_problem());
+    status = EXIT_GRADER;
+  }
   verdict_free(&v);
   return status;
 }
@@ -268,6 +276,8 @@ int cmd_run(int argc, char **argv) {
   RunOptions o = {0};
   char file[4096];
   int status = run_parse(argc, argv, &o);
+  if (status == EXIT_PASS)
+    file_claim_stdout(o.json);
   if (status == EXIT_PASS)
     status = complete(&o, file, sizeof file, argv[0]);
   if (status < 0)

@@ -88,6 +88,12 @@ const Exercise *exercise_named(const char *command, const char *name);
 // ---- on the terminal -------------------------------------------------------------------------------------------------
 
 void progress_bar(void); // a line
+void lesson_title(int lesson, char *title, size_t bytes);
+
+// ---- for programs: the same as JSON --------------------------------------------------------------------------------------
+
+int list_json(void);                                   // lessons, exercises and progress, on stdout. An exit status
+bool verdict_json(const Verdict *v, const char *path); // false: file_problem says why
 
 // ---- the learner's workspace: work/, or $FERRY_WORK ------------------------------------------------------------------
 

@@ -17,8 +17,10 @@ const Command commands[] = {
      "Existing files in work/ are never overwritten: run it again after an update to get new exercises.\n"
      "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
      cmd_start, false, HELP_ANYWHERE},
-    {"list", "[--all | --ids]", "list the exercises by lesson, with your progress",
-     "--all  include those outside your track\n--ids  only the names\n", cmd_list, false, HELP_ANYWHERE},
+    {"list", "[--all | --ids | --json]", "list the exercises by lesson, with your progress",
+     "--all   include those outside your track\n--ids   only the names\n--json  lessons, exercises and progress as "
+     "JSON\n",
+     cmd_list, false, HELP_ANYWHERE},
     {"chapter", "N[#SECTION] [--read]", "run the program of lesson N, or show the lesson",
      "--read    show the lesson, through $PAGER on a terminal\n"
      "#SECTION  show the lesson from that section on; a part of its name is enough\n"
@@ -33,7 +35,9 @@ const Command commands[] = {
      "--times N         check N times, each time with new inputs\n"
      "--test NAME       only this test\n"
      "--replay N.SEED   repeat a failed test with the same inputs\n"
-     "--file FILE       check this file instead of the one in the workspace\n" SANDBOX_HELP
+     "--file FILE       check this file instead of the one in the workspace\n"
+     "--json FILE       also write the verdict as JSON; - is standard output, and the report goes to "
+     "stderr\n" SANDBOX_HELP
      "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test), "
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false, HELP_ANYWHERE},
@@ -151,11 +155,16 @@ const Command commands[] = {
      "It contains main.c, a Makefile that finds the library (installed, through pkg-config, or in this clone), and "
      "flags for clangd.\n",
      cmd_new, false, HELP_ANYWHERE},
-    {"book", "[PAGE]", "open the book in a browser",
+    {"book", "[PAGE] [--live]", "open the book in a browser",
      "PAGE is the number of a lesson or exercise, a function (fy_to), or the name of a page (model). `make book` "
      "builds "
      "the book in build/book/site. It opens in $BROWSER or in the desktop's browser. Without either, its address is "
-     "printed.\n",
+     "printed.\n"
+     "--live          serve the book on this machine: edit, run, inspect, step and check in the browser "
+     "(docs/live.md)\n"
+     "--port N        at this port; default: one that is free\n"
+     "--bind ADDRESS  at this address of the machine, for other machines too; default: 127.0.0.1\n"
+     "--no-open       only print the address\n",
      cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
     {"timeline", "TRACE -o FILE", "draw a trace from the profiler", "", cmd_timeline, false, HELP_OWN},

@@ -8,6 +8,7 @@
 typedef struct RunOptions {
   const Exercise *exercise;
   const char *file, *test, *sandbox;
+  const char *json; // where the verdict goes as JSON, too; NULL: nowhere
   uint64_t seed;
   int replay;          // number of the test to repeat with `seed`, 0: none
   const char *devices; // numbers of simulated devices, "1,4": a verdict for each; NULL: one, as the environment says
