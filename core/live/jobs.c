@@ -2,6 +2,7 @@
 // Jobs: commands of ./ferry that a page has asked for. What they print goes to the one reader of the job, a line of JSON for each part; a
 // job without a reader, without an end or with too much to say is ended.
 #include "live/live.h"
+#include "tool/print/plain.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,18 +59,6 @@ static void add_line(Job *job, Text *line) {
   text_free(line);
 }
 
-// How much of it is whole characters of UTF-8, or none at all.
-static size_t whole(const char *text, size_t count) {
-  for (size_t back = 1; back <= 3 && back <= count; back++) {
-    const unsigned char c = (unsigned char)text[count - back];
-    if (c < 0x80)
-      return count;
-    if (c >= 0xc0)
-      return back < (c >= 0xf0 ? 4u : c >= 0xe0 ? 3u : 2u) ? count - back : count;
-  }
-  return count;
-}
-
 static void say(Job *job, const char *bytes, size_t count, bool last) {
   char *text = malloc(job->tail_used + count + 1);
   Text line = {0};
@@ -78,7 +67,7 @@ static void say(Job *job, const char *bytes, size_t count, bool last) {
   memcpy(text, job->tail, job->tail_used);
   memcpy(text + job->tail_used, bytes, count);
   count += job->tail_used;
-  const size_t used = last ? count : whole(text, count);
+  const size_t used = last ? count : utf8_whole(text, count);
   job->tail_used = count - used;
   memcpy(job->tail, text + used, job->tail_used);
   for (size_t i = 0; i < used; i++)

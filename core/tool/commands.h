@@ -55,6 +55,7 @@ int cmd_step(int argc, char **argv);
 int cmd_cuda(int argc, char **argv);
 int cmd_nvcc(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
+int cmd_confined(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_reference(int argc, char **argv);
 int cmd_help(int argc, char **argv);

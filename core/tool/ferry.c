@@ -222,6 +222,8 @@ const Command commands[] = {
      "begins with zero points. With --class, FILE holds all. - is standard output; the report then goes to stderr\n"
      "Exit status: 0 everything passed, 1 something failed, 2 wrong command line, 3 the grader itself failed.\n",
      cmd_grade, false, HELP_ANYWHERE},
+    {"confined", "run|inspect|step c|cu [options] < LISTING", "run a listing in the sandbox, as the live book does",
+     SANDBOX_HELP, cmd_confined, true, HELP_ALONE},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
      "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
     {"reference", "[EX]", "count what the solutions do, for the table after a pass", "", cmd_reference, true,

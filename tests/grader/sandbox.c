@@ -124,6 +124,8 @@ static void write_socket(Watch *w) {
 static void read_output(Watch *w) {
   char buffer[16384];
   ssize_t n = read(w->started.output, buffer, sizeof buffer);
+  if (n > 0 && w->job->heard && w->excerpt.total <= w->job->output_bytes)
+    w->job->heard(w->job->listener, buffer, (size_t)n);
   if (n > 0)
     excerpt_add(&w->excerpt, buffer, (size_t)n);
   else if (n == 0 || (errno != EAGAIN && errno != EINTR))

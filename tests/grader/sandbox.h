@@ -32,6 +32,8 @@ typedef struct SandboxJob {
   size_t output_bytes;      // on stdout and stderr together
   int lines;                // of output kept at each end; 0: all of it
   bool gpu;                 // needs the devices of a real GPU
+  void (*heard)(void *listener, const char *bytes, size_t count); // told of output as it comes, as it is; or NULL
+  void *listener;
 } SandboxJob;
 
 typedef enum SandboxEnd {

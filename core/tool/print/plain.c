@@ -28,6 +28,16 @@ size_t utf8_sequence(const char *s, size_t count) {
   return allowed && (code & 0xfffe) != 0xfffe ? length : 0;
 }
 
+size_t utf8_whole(const char *s, size_t count) {
+  for (size_t back = 1; back <= 3 && back <= count; back++) {
+    const unsigned char c = (unsigned char)s[count - back];
+    const size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0x80 || c >= 0xc0)
+      return c >= 0xc0 && back < length ? count - back : count;
+  }
+  return count;
+}
+
 // Of a whole sequence: whether it is to be shown as text.
 static bool is_control(const unsigned char *b, size_t length) {
   if (length == 1)
