@@ -73,9 +73,9 @@ char *beneath_read(int file, size_t most,
 
 // ---- site.c --------------------------------------------------------------------------------------------------------------
 
+void site_begin(const char *folder); // NULL: where make book puts it
 enum MHD_Result site_page(struct MHD_Connection *c, const char *path);
 enum MHD_Result site_front_end(struct MHD_Connection *c, const char *name); // core/live/page, CodeMirror
-bool site_has(const char *path);
 
 // ---- work.c: the files of the workspace ---------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// build/ferry-live [--port N] [--bind ADDRESS] [--no-open] [PAGE], which ./ferry book --live starts.
+// build/ferry-live [--port N] [--bind ADDRESS] [--no-open] [--site FOLDER] [PAGE], which ./ferry book --live starts.
 #include "live/live.h"
 #include "tool/print/usage.h"
 #include <fcntl.h>
@@ -14,15 +14,16 @@
 
 typedef struct Options {
   int port;
-  const char *address, *page;
+  const char *address, *page, *site;
   bool open;
 } Options;
 
 static int parse(int argc, char **argv, Options *o) {
   for (int i = 1; i < argc; i++) {
-    const bool port = strcmp(argv[i], "--port") == 0, address = strcmp(argv[i], "--bind") == 0;
+    const bool port = strcmp(argv[i], "--port") == 0, address = strcmp(argv[i], "--bind") == 0,
+               site = strcmp(argv[i], "--site") == 0;
     char *end = NULL;
-    if ((port || address) && i + 1 == argc)
+    if ((port || address || site) && i + 1 == argc)
       return usage_error("book", "%s needs a value", argv[i]);
     if (port) {
       o->port = (int)strtol(argv[++i], &end, 10);
@@ -30,6 +31,8 @@ static int parse(int argc, char **argv, Options *o) {
         return usage_error("book", "--port takes a number up to 65535, not %s", argv[i]);
     } else if (address) {
       o->address = argv[++i];
+    } else if (site) {
+      o->site = argv[++i];
     } else if (strcmp(argv[i], "--no-open") == 0) {
       o->open = false;
     } else {
@@ -89,6 +92,7 @@ int main(int argc, char **argv) {
   const int status = parse(argc, argv, &o);
   if (status != EXIT_PASS)
     return status;
+  site_begin(o.site);
   Watch signals = watch_signals();
   if (!course_begin())
     return EXIT_GRADER;

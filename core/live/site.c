@@ -15,11 +15,13 @@
 
 enum { PAGE_LIMIT = 16 << 20 };
 
-static const char *site_folder(void) {
-  static char path[PATH_MAX];
-  if (!*path)
-    in_root(path, sizeof path, "build/book/site");
-  return path;
+static char site_folder[PATH_MAX];
+
+void site_begin(const char *folder) {
+  if (folder)
+    snprintf(site_folder, sizeof site_folder, "%s", folder);
+  else
+    in_root(site_folder, sizeof site_folder, "build/book/site");
 }
 
 static const char *type_of(const char *path) {
@@ -73,7 +75,7 @@ static enum MHD_Result send_page(struct MHD_Connection *c, unsigned status, int 
 }
 
 static enum MHD_Result not_there(struct MHD_Connection *c) {
-  const int file = beneath_open(site_folder(), "404.html");
+  const int file = beneath_open(site_folder, "404.html");
   return file >= 0 ? send_page(c, MHD_HTTP_NOT_FOUND, file, "text/html; charset=utf-8")
                    : reply_error(c, MHD_HTTP_NOT_FOUND, "there is no such page");
 }
@@ -87,18 +89,11 @@ static enum MHD_Result to_folder(struct MHD_Connection *c, const char *path) {
   return reply_send(c, MHD_HTTP_MOVED_PERMANENTLY, response);
 }
 
-bool site_has(const char *path) {
-  const int file = beneath_open(site_folder(), path);
-  if (file >= 0)
-    close(file);
-  return file >= 0;
-}
-
 enum MHD_Result site_page(struct MHD_Connection *c, const char *path) {
   char whole[PATH_MAX];
   const size_t length = strlen(path);
   snprintf(whole, sizeof whole, "%s%s", path, length == 0 || path[length - 1] == '/' ? "index.html" : "");
-  const int file = beneath_open(site_folder(), whole);
+  const int file = beneath_open(site_folder, whole);
   if (file < 0)
     return errno == EISDIR ? to_folder(c, whole) : not_there(c);
   const char *type = type_of(whole);

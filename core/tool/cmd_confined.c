@@ -8,6 +8,7 @@
 #include "tool/print/plain.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,6 +61,26 @@ static bool write_file(const char *path, const char *text, size_t bytes) {
   return written;
 }
 
+// What the programs of the lessons include by its name lies beside the listing.
+static bool copy_headers(const Listing *l) {
+  static const char *const patterns[] = {CONFIG_ROOT "/chapters/*.h", CONFIG_ROOT "/chapters/*.cuh"};
+  bool copied = true;
+  for (int i = 0; i < 2; i++) {
+    glob_t found = {0};
+    glob(patterns[i], 0, NULL, &found);
+    for (size_t j = 0; j < found.gl_pathc; j++) {
+      char to[600];
+      size_t bytes;
+      char *text = file_read(found.gl_pathv[j], &bytes);
+      snprintf(to, sizeof to, "%s%s", l->folder, strrchr(found.gl_pathv[j], '/'));
+      copied &= text && write_file(to, text, bytes);
+      free(text);
+    }
+    globfree(&found);
+  }
+  return copied;
+}
+
 static int take_source(Listing *l) {
   static char text[LISTING_LIMIT + 1];
   size_t used = 0;
@@ -74,7 +95,7 @@ static int take_source(Listing *l) {
   }
   snprintf(l->source, sizeof l->source, "%s/listing.%s", l->folder, l->language);
   snprintf(l->result, sizeof l->result, "%s/result", l->folder);
-  if (write_file(l->source, text, used))
+  if (write_file(l->source, text, used) && (!strstr(text, "#include \"") || copy_headers(l)))
     return EXIT_PASS;
   fprintf(stderr, "ferry confined: the listing cannot be written: %s\n", strerror(errno));
   return EXIT_GRADER;
@@ -88,8 +109,6 @@ static void make_command(Listing *l, char **rest, int count) {
   const bool cuda = strcmp(l->language, "cu") == 0;
   word(l, CONFIG_OBJECTS "/ferry");
   word(l, has_result(l) ? l->what : cuda ? "cuda" : "play");
-  if (cuda)
-    word(l, "-I" CONFIG_ROOT "/chapters");
   word(l, cuda ? "listing.cu" : "listing.c");
   if (has_result(l)) {
     word(l, "--json");
@@ -128,7 +147,7 @@ static void show(void *listener, const char *bytes, size_t count) {
 }
 
 static void set_readable(SandboxJob *job) {
-  static const char *const others[] = {CONFIG_OBJECTS "/ferry", CONFIG_OBJECTS "/libcudasim.a", CONFIG_ROOT "/chapters",
+  static const char *const others[] = {CONFIG_OBJECTS "/ferry", CONFIG_OBJECTS "/libcudasim.a",
                                        CONFIG_ROOT "/build/sim/core"};
   int used = 0;
   for (int i = 0; tools_seen(i); i++)
