@@ -129,17 +129,20 @@ static void take_complaint(void *owner, const char *bytes, size_t count) {
     take(&q->complained, bytes, count);
 }
 
-// list --json says "started" of what was edited and has not passed.
+// Each exercise begins with its id and state. Of what has not passed, ./ferry does not know whether it was checked.
 static void add_state(Text *json, const char *said) {
-  static const char edited[] = "\"state\": \"started\"";
-  for (const char *at; (at = strstr(said, edited)); said = at + sizeof edited - 1) {
-    const char *id = at;
-    while (id > said && strncmp(id, "{\"id\": \"", 8) != 0)
-      id--;
+  static const char between[] = "\", \"state\": \"", begin[] = "{\"id\": \"";
+  for (const char *at; (at = strstr(said, begin));) {
+    const char *id = at + sizeof begin - 1, *end = strchr(id, '"');
     char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(id + 8, "\""), id + 8);
+    snprintf(name, sizeof name, "%.*s", end ? (int)(end - id) : 0, id);
     const Known *k = find(name);
-    text_add(json, "%.*s%s", (int)(at - said), said, k && k->failing ? "\"state\": \"failing\"" : edited);
+    const char *state =
+        k && k->failing && strncmp(end, between, sizeof between - 1) == 0 ? end + sizeof between - 1 : NULL;
+    const bool failing = state && strncmp(state, "passed", 6) != 0;
+    const char *upto = failing ? state : id;
+    text_add(json, "%.*s%s", (int)(upto - said), said, failing ? "failing" : "");
+    said = failing ? strchr(state, '"') : upto;
   }
   text_add(json, "%s", said);
 }
