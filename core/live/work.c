@@ -23,10 +23,12 @@ const char *work_folder(void) {
   return path;
 }
 
-// Sources, and nothing that a tool would take orders from. The path in the workspace, or NULL.
+// Sources and the answers to predict boxes, and nothing that a tool would take orders from. The path in the workspace, or NULL.
 static const char *source_path(const char *path) {
   static const char *const endings[] = {".c", ".cu", ".h", ".cuh"};
   const char *dot = path ? strrchr(path, '.') : NULL;
+  if (path && strcmp(path, "work/predictions.json") == 0)
+    return path + 5;
   if (!dot || strncmp(path, "work/", 5) != 0)
     return NULL;
   for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
@@ -64,7 +66,7 @@ void work_version(const char *path, char version[17]) {
 
 static enum MHD_Result no_such_path(struct MHD_Connection *c) {
   return reply_error(c, MHD_HTTP_FORBIDDEN,
-                     "only sources below work/ can be read and written here: .c, .cu, .h and .cuh, and no links");
+                     "only sources below work/ and work/predictions.json can be read and written here: .c, .cu, .h and .cuh, and no links");
 }
 
 static void add_file(Text *json, const char *path, const char *text, const char *version) {

@@ -148,12 +148,13 @@ static void show(void *listener, const char *bytes, size_t count) {
 
 static void set_readable(SandboxJob *job) {
   static const char *const others[] = {CONFIG_OBJECTS "/ferry", CONFIG_OBJECTS "/libcudasim.a",
-                                       CONFIG_ROOT "/build/sim/core"};
+                                       CONFIG_OBJECTS "/libchapters.a", CONFIG_ROOT "/build/sim/core"};
   int used = 0;
   for (int i = 0; tools_seen(i); i++)
     job->readable[used++] = tools_seen(i);
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    job->readable[used++] = others[i];
+    if (access(others[i], F_OK) == 0)
+      job->readable[used++] = others[i];
 }
 
 // A variable of the environment, or its default, as the sandbox wants it.

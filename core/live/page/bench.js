@@ -5,9 +5,11 @@ import { Job, button, el, keep, plural, read, recall, start, write } from "./api
 import { openEditor } from "./editor.js";
 import { inspected, messages } from "./findings.js";
 import { Output } from "./output.js";
+import { evidence, headline } from "./verdict.js";
 
 const DOING = { run: "Running", inspect: "Inspecting", step: "Recording", check: "Checking", hint: "Asking for a hint" };
 const LABELS = { run: "Run", inspect: "Inspect", step: "Step", check: "Check", hint: "Hint" };
+const LIMITS = { time: "Stopped: it ran longer than a run may.", output: "Stopped: it printed more than a run may.", stop: "Stopped." };
 const MEANING = { 2: "The command line was wrong", 3: "The file could not be compiled or run" };
 
 /** The lines of a text, those that another one does not have marked. */
@@ -29,13 +31,14 @@ export class Bench {
     this.stopper = button("Stop", () => this.stop(), { hidden: "" });
     this.note = el("span", { class: "live-note-saved", role: "status" });
     this.arguments = el("input", { class: "live-arguments", value: /^chapters\/\d/.test(subject.name) ? "--quick" : "", spellcheck: "false" });
-    this.keys = subject.exercise ? { "Ctrl-Enter": () => this.do("check"), "Shift-Ctrl-Enter": () => this.do("inspect"), "Ctrl-S": () => this.save() }
+    this.keys = subject.exercise ? { "Ctrl-Enter": () => this.do("check"), "Shift-Ctrl-Enter": () => this.can("inspect") && this.do("inspect"), "Ctrl-S": () => this.save() }
       : { "Ctrl-Enter": () => this.do("run"), "Shift-Ctrl-Enter": () => this.can("inspect") && this.do("inspect"), "Ctrl-S": () => {} };
     for (const [key, f] of Object.entries(this.keys)) this.keys[key.replace("Ctrl", "Cmd")] = f;
     this.tools = el("div", { class: "live-tools", hidden: "" });
     this.box = el("section", { class: "live-bench", "aria-label": subject.label }, this.trouble, this.place, this.tools, this.output.box);
   }
-  can(what) { return this.subject.exercise ? what in LABELS : what === "run" || (this.subject.language === "cuda" && /^(inspect|step)$/.test(what)); }
+  /** Inspecting and stepping need kernels; checks and hints, an exercise. */
+  can(what) { return what === "run" || (/^(inspect|step)$/.test(what) ? this.subject.language === "cuda" : !!this.subject.exercise); }
 
   /** The buttons: `before` a run of one of them, the bench is told which listing is meant. */
   bar(before = () => {}) {
@@ -46,9 +49,10 @@ export class Bench {
   fillTools() {
     const edited = this.subject.exercise ? [button("Save", () => this.save())] : [button("Original", () => this.original(), { title: "the program as the book has it" })];
     const args = this.subject.exercise ? [] : [el("label", {}, "arguments ", this.arguments)];
-    const keys = this.subject.exercise ? "Ctrl+Enter check · Ctrl+Shift+Enter inspect · Ctrl+S save · Esc leaves the editor" :
-      `Ctrl+Enter run${this.can("inspect") ? " · Ctrl+Shift+Enter inspect" : ""} · Esc leaves the editor`;
-    this.tools.replaceChildren(this.stopper, ...edited, button("Close", () => this.close()), ...args, this.note, el("span", { class: "live-keys" }, keys));
+    const keys = this.subject.exercise ? ["Ctrl+Enter check", "Ctrl+S save"] : ["Ctrl+Enter run"];
+    if (this.can("inspect")) keys.push("Ctrl+Shift+Enter inspect");
+    keys.push("Esc leaves the editor");
+    this.tools.replaceChildren(this.stopper, ...edited, button("Close", () => this.close()), ...args, this.note, el("span", { class: "live-keys" }, keys.join(" · ")));
   }
 
   // -- the text --
@@ -196,11 +200,11 @@ export class Bench {
       this.going(true, what);
       const words = this.arguments.value.split(/\s+/).filter(Boolean);
       const kernel = what === "step" && (from?.kernel || subject.kernel);
-      const request = { do: what, ...(kernel && { kernel }), ...(subject.exercise ? { exercise: subject.exercise.number } :
+      const request = { do: what, ...(kernel && { kernel }), ...(from?.replay && { replay: from.replay }), ...(subject.exercise ? { exercise: subject.exercise.number } :
         { text: this.text, args: words, language: subject.language === "c" ? "c" : "cu", ...(subject.origin && { file: subject.origin }) }) };
-      const { exit, result } = await job.run(request, text => output.add(text));
+      const end = await job.run(request, text => output.add(text));
       this.going(false);
-      await this.done(what, exit, result, job.stopped, from);
+      await this.done(what, { ...end, stopped: end.stopped || (job.stopped && "stop") }, from);
     } catch (e) {
       output.say(e.message, "bad");
     } finally {
@@ -223,34 +227,36 @@ export class Bench {
     await this.job?.stop().catch(e => this.output.say(e.message, "bad"));
   }
 
-  async done(what, exit, result, stopped, from) {
-    const { output, subject } = this, course = await this.course.changed();
-    output.link(course.pages);
+  async done(what, { exit, result, stopped }, from) {
+    const { output, subject } = this, course = await this.course.changed(), verdict = subject.exercise && result?.tests;
+    output.end(course.pages, verdict);
     const marks = messages(output.all, this.own);
     if (marks.length && !this.editor) await this.edit(false);
     this.editor?.mark(marks);
-    if (stopped) return output.say("Stopped.");
+    if (stopped) return output.say(LIMITS[stopped] || `Stopped: ${stopped}.`, stopped === "stop" ? "" : "bad");
+    if (verdict) {
+      output.show(evidence(result, course.pages, subject.language === "cuda" && (test => this.do("step", { replay: test.replay }))));
+      return exit === 0 ? this.passed(result, course) : output.say(headline(result), "bad");
+    }
     if (what === "inspect" && Array.isArray(result)) {
-      const { findings, counts } = inspected(result, this.own);
+      const { findings, counts } = inspected(result, this.own), n = result.filter(o => o.type === "finding").length;
       this.editor?.mark(findings.map(f => ({ ...f, more: f.step && button("Step to it", () => this.do("step", f.step)) })));
       this.editor?.count(counts);
-      const n = result.filter(o => o.type === "finding").length;
-      return output.say(n ? `${plural(n, "finding")}: see the marked lines.` : exit ? MEANING[exit] || `Exit status ${exit}` : "No findings. The counts are beside the lines.", n || exit ? "bad" : "good");
+      if (n || exit === 0) return output.say(n ? `${plural(n, "finding")}: see the marked lines.` : "No findings. The counts are beside the lines.", n ? "bad" : "good");
     }
     if (what === "step" && result?.record) {
       await output.play(result.record, from?.kind);
+      output.fold.open = false;
       return output.say("Recorded. The keys are listed below the player.");
     }
-    if (what === "check" && exit === 0) return this.passed(course);
-    if (what === "check" && exit === 1) return output.say(output.headline() || "Not passed yet.", "bad");
-    if (what === "hint") return output.say("");
-    if (exit === 0) return output.say(subject.exercise ? "The tests pass." : "The program ended with status 0.", "good");
+    if (what === "hint" && exit === 0) return output.say("");
+    if (exit === 0) return output.say("The program ended with status 0.", "good");
     const errors = marks.filter(m => m.kind === "error").length;
-    output.say(errors ? `It does not compile: ${plural(errors, "error")}.` : MEANING[exit] || `It ended with status ${exit}.`, "bad");
+    output.say(errors ? `It does not compile: ${plural(errors, "error")}.` : MEANING[exit] ? `${MEANING[exit]}.` : `It ended with status ${exit}.`, "bad");
   }
-  passed({ exercises, next }) {
+  passed(verdict, { exercises, next }) {
     const after = exercises.find(e => e.number === next), all = exercises.filter(e => e.state === "passed").length;
     const link = after && el("a", { href: `/${after.page}`, class: "live-next" }, `Next: ${after.number} ${after.title}`);
-    this.output.say(`Passed. You have passed ${all} of ${plural(exercises.length, "exercise")}.`, "good", ...(link ? [link] : []));
+    this.output.say(`${headline(verdict)} You have passed ${all} of ${plural(exercises.length, "exercise")}.`, "good", ...(link ? [link] : []));
   }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a command prints, as it comes, and what becomes of it: links to lessons, the stepper's player, the verdict of a check.
 import { el } from "./api.js";
+import { linked } from "./verdict.js";
 
 const MOST = 200_000; // characters that are shown
 const ESCAPES = /\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r(?!\n)/g;
-const LESSON = /\.\/ferry chapter (\d+)(#[\w-]+)?/g;
 
 let player;
 /** The script of the stepper's player; lessons that play a record have it already. */
@@ -16,12 +16,13 @@ export class Output {
     this.status = el("p", { class: "live-status", role: "status" });
     this.text = el("pre", { class: "live-text", tabindex: 0, role: "region", "aria-label": label });
     this.more = el("div");
-    this.box = el("div", { class: "live-output" }, this.status, this.more, this.text);
+    this.fold = el("details", { class: "live-fold", open: "" }, el("summary", {}, "Output"), this.text);
+    this.box = el("div", { class: "live-output" }, this.status, this.more, this.fold);
     this.clear();
   }
   clear() {
     this.all = "";
-    this.text.hidden = true;
+    this.fold.hidden = this.fold.open = true;
     this.text.textContent = "";
     this.more.replaceChildren();
     this.say("");
@@ -35,7 +36,7 @@ export class Output {
   add(text) {
     text = text.replace(ESCAPES, "");
     const atEnd = this.text.scrollTop + this.text.clientHeight >= this.text.scrollHeight - 30;
-    this.text.hidden = false;
+    this.fold.hidden = false;
     this.all += text;
     if (this.all.length > MOST) {
       this.all = this.all.slice(-MOST);
@@ -45,21 +46,13 @@ export class Output {
     }
     if (atEnd) this.text.scrollTop = this.text.scrollHeight;
   }
-  /** The lessons that the output names become links: `pages` maps a lesson's number to its page. */
-  link(pages) {
-    const parts = [];
-    let at = 0;
-    for (const found of this.all.matchAll(LESSON)) {
-      const page = pages.get(Number(found[1]));
-      if (!page) continue;
-      parts.push(this.all.slice(at, found.index), el("a", { href: `/${page}${found[2] || ""}` }, found[0].replace("./ferry chapter", "lesson")));
-      at = found.index + found[0].length;
-    }
-    if (at) this.text.replaceChildren(...parts, this.all.slice(at));
+  /** After the end: the lessons that the output names become links, and where something better is shown, it is folded. */
+  end(pages, folded) {
+    this.text.replaceChildren(...linked(this.text.textContent, pages));
     this.text.scrollTop = 0;
+    this.fold.open = !folded;
   }
-  /** The first line that says what is wrong. */
-  headline() { return this.all.match(/^\s*✗ *(.+)$/m)?.[1]; }
+  show(...nodes) { this.more.replaceChildren(...nodes); }
   /** Plays a record, from its first finding of a kind where one is given. */
   async play(record, kind) {
     await withPlayer();

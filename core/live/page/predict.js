@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Predict boxes take an answer. Where the question asks for numbers (data-predict: "blocks = 128; idle threads = 2768"), the page says how
-// far off they were; otherwise you compare your words with the answer. What you said is kept in work/.predictions.json.
+// far off they were; otherwise you compare your words with the answer. What you said is kept in work/predictions.json.
 import { button, el, read, write } from "./api.js";
 
-const FILE = "work/.predictions.json";
+const FILE = "work/predictions.json";
 
 let said; // key of a question: {answer: [texts], verdict}
 async function load() {
