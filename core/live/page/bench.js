@@ -51,7 +51,7 @@ export class Bench {
     const args = this.subject.exercise ? [] : [el("label", {}, "arguments ", this.arguments)];
     const keys = this.subject.exercise ? ["Ctrl+Enter check", "Ctrl+S save"] : ["Ctrl+Enter run"];
     if (this.can("inspect")) keys.push("Ctrl+Shift+Enter inspect");
-    keys.push("Esc leaves the editor");
+    keys.push("Esc, then Tab leaves the editor");
     this.tools.replaceChildren(this.stopper, ...edited, button("Close", () => this.close()), ...args, this.note, el("span", { class: "live-keys" }, keys.join(" · ")));
   }
 
@@ -85,7 +85,7 @@ export class Bench {
       this.tools.hidden = this.place.hidden = false;
       this.subject.hide?.(true);
       this.opening ||= (this.fillTools(), openEditor(this.place, this.text, { label: `Editor of ${this.subject.label}`, language: this.subject.language,
-        changed: () => this.changed(), keys: this.keys, leave: () => this.leave() }));
+        changed: () => this.changed(), keys: this.keys, leaves: is => this.tell(is ? "Tab leaves the editor" : "") }));
       const first = !this.editor;
       this.editor = await this.opening;
       this.editor.refresh();
@@ -102,8 +102,6 @@ export class Bench {
     this.output.clear();
     this.subject.bar.querySelector("button").focus();
   }
-  /** Escape: to the button after the editor, so that Tab goes on from there. */
-  leave() { this.tools.querySelector("button:not([hidden])").focus(); }
   changed() {
     this.editor.stale(true);
     keep(this.subject.name, this.edited ? { text: this.text, base: this.version } : null);

@@ -25,7 +25,7 @@ const codeMirror = () => loading ||= (async () => {
   return CodeMirror;
 })();
 
-/** `how` has label, language ("c" or "cuda"), changed() and keys {"Ctrl-Enter": run}; `leave` is focused by Escape. */
+/** `how` has label, language ("c" or "cuda"), changed(), keys {"Ctrl-Enter": run}, and leaves(true) when Tab will leave the editor. */
 export async function openEditor(host, text, how) {
   const CodeMirror = await codeMirror();
   return CodeMirror ? new Rich(CodeMirror, host, text, how) : new Plain(host, text, how);
@@ -33,16 +33,17 @@ export async function openEditor(host, text, how) {
 
 class Rich {
   constructor(CodeMirror, host, text, how) {
-    const run = f => () => void f();
-    const keys = Object.fromEntries(Object.entries(how.keys).map(([key, f]) => [key, run(f)]));
+    const keys = Object.fromEntries(Object.entries(how.keys).map(([key, f]) => [key, () => void f()]));
+    const inside = { Tab: cm => cm.somethingSelected() ? cm.indentSelection("add") : cm.execCommand("insertSoftTab"), "Shift-Tab": "indentLess",
+      Esc: cm => (cm.setOption("extraKeys", { ...keys, Tab: false, "Shift-Tab": false }), how.leaves(true)), "Ctrl-/": "toggleComment", "Cmd-/": "toggleComment", ...keys };
     this.cm = CodeMirror(host, {
       value: text, mode: how.language === "c" ? "text/x-csrc" : "text/x-cuda", theme: "ferry", lineNumbers: true, matchBrackets: true, autoCloseBrackets: true,
       indentUnit: 2, tabSize: 2, indentWithTabs: false, viewportMargin: 40, screenReaderLabel: how.label, gutters: ["CodeMirror-linenumbers"],
-      extraKeys: { Tab: cm => cm.somethingSelected() ? cm.indentSelection("add") : cm.execCommand("insertSoftTab"), "Shift-Tab": "indentLess",
-        Esc: () => how.leave(), "Ctrl-/": "toggleComment", "Cmd-/": "toggleComment", ...keys },
+      extraKeys: inside,
     });
     this.widgets = [];
     this.cm.on("change", (_, change) => change.origin !== "setValue" && how.changed());
+    this.cm.on("blur", cm => (cm.setOption("extraKeys", inside), how.leaves(false))); // after Escape, Tab leaves the editor
     this.cm.getScrollerElement().tabIndex = -1;
   }
   get text() { return this.cm.getValue(); }
@@ -94,9 +95,8 @@ class Plain {
     this.area.onkeydown = e => {
       const name = `${e.ctrlKey || e.metaKey ? "Ctrl-" : ""}${e.shiftKey ? "Shift-" : ""}${e.key.length === 1 ? e.key.toUpperCase() : e.key}`;
       const key = name.replace("Ctrl-Shift-", "Shift-Ctrl-");
-      if (e.key === "Escape") how.leave();
-      else if (how.keys[key]) how.keys[key]();
-      else return;
+      if (!how.keys[key]) return;
+      how.keys[key]();
       e.preventDefault();
     };
     this.notes = el("ul", { class: "live-notes" });

@@ -52,7 +52,7 @@ function upgradeListing(listing) {
   listing.after(bar);
   if (mine) {
     where();
-    if (mine.state !== "new") bench.edit(false); // shows the learner's own text
+    if (mine.exists) bench.edit(false); // shows the learner's own text
     bench.showOther();
   }
 }
