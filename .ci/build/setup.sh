@@ -41,6 +41,8 @@ with_cmocka='#include <stdarg.h>
 #include <setjmp.h>
 #include <cmocka.h>
 int main(void) { print_message("\n"); return 0; }'
+with_microhttpd='#include <microhttpd.h>
+int main(void) { return MHD_get_version() == 0; }'
 with_ncurses='#include <ncurses.h>
 int main(void) { return initscr() == 0; }'
 cxx_library='#include <vector>
@@ -99,6 +101,7 @@ find_missing() {
     data_there || wish dataset-fashion-mnist 'Fashion-MNIST, 70,000 pictures to train on'
     have gnuplot || wish gnuplot-nox 'draws the plots'
     compiles "$CC" "$with_ncurses" -lncursesw || wish libncurses-dev 'ncurses: the interactive view of ./ferry step'
+    compiles "$CC" "$with_microhttpd" -lmicrohttpd || wish libmicrohttpd-dev 'libmicrohttpd: the server of the live book (./ferry book --live)'
     have python3 || wish python3 'reads the files of grades in the tests'
     have mpicc || wish libopenmpi-dev 'Open MPI: programs of several processes (chapter 16)'
     have mpirun || wish openmpi-bin 'mpirun, which starts them'
@@ -111,6 +114,7 @@ missing_effect() {
   dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
   gnuplot-nox) echo 'no plots are drawn' ;;
   libopenmpi-dev | openmpi-bin) echo 'programs are of one process: chapter 16 says so, and its tests are left out' ;;
+  libmicrohttpd-dev) echo './ferry book --live is left out; ./ferry book opens the book as files' ;;
   libncurses-dev) echo './ferry step has no interactive view; it prints steps, and writes pages' ;;
   bubblewrap) echo "answers are shut in without it; the tests of ./ferry with it are left out" ;;
   python3) echo 'the tests that read files of grades, and those of the comparison with PyTorch, are left out' ;;

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LISTING_LIMIT = 256 << 10, LISTING_SECONDS = 60, MOST_WORDS = 80 };
+enum { LISTING_LIMIT = 256 << 10, MOST_WORDS = 80 };
 static const size_t MIB = 1 << 20;
 
 typedef struct Listing {
@@ -164,6 +164,13 @@ static const char *setting(char *text, size_t bytes, const char *name, const cha
   return text;
 }
 
+// A minute, or as the server's jobs have it.
+static double listing_seconds(void) {
+  const char *wanted = getenv("FERRY_LIVE_SECONDS");
+  const double seconds = wanted ? strtod(wanted, NULL) : 0;
+  return seconds >= 1 && seconds <= 3600 ? seconds : 60;
+}
+
 static SandboxResult run(Listing *l, Shown *shown) {
   char temporary[300], home[300], devices[64], gpu[64];
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", l->folder);
@@ -183,7 +190,7 @@ static SandboxResult run(Listing *l, Shown *shown) {
   SandboxJob job = {.argv = l->words,
                     .environment = environment,
                     .folder = l->folder,
-                    .seconds = LISTING_SECONDS,
+                    .seconds = listing_seconds(),
                     .memory = 2048 * MIB,
                     .file_bytes = 128 * MIB,
                     .folder_bytes = 512 * MIB,

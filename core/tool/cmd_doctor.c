@@ -40,7 +40,8 @@ static void tool(const char *name, const char *question, bool needed, const char
   line(*version, needed, name, *version ? version : instead);
 }
 
-static void library(const char *name, const char *header, const char *option, const char *package) {
+static void library(const char *name, const char *header, const char *option, bool needed, const char *package,
+                    const char *without) {
   char command[1024], what[256];
   snprintf(
       command, sizeof command,
@@ -48,8 +49,9 @@ static void library(const char *name, const char *header, const char *option, co
       "2>/dev/null && echo found",
       header, CONFIG_CC, CONFIG_INCLUDES, CONFIG_ROOT, option);
   bool there = *first_line(command);
-  snprintf(what, sizeof what, "install it: sudo apt-get install %s", package);
-  line(there, true, name, there ? "found" : what);
+  snprintf(what, sizeof what, "install it: sudo apt-get install %s%s%s", package, *without ? "; without it, " : "",
+           without);
+  line(there, needed, name, there ? "found" : what);
 }
 
 static void tools(void) {
@@ -58,9 +60,11 @@ static void tools(void) {
   tool(CONFIG_CXX, CONFIG_CXX " --version 2>/dev/null", true, "g++", "");
   tool("binutils", "readelf --version 2>/dev/null && objcopy --version >/dev/null 2>&1", true, "binutils", "");
   tool("make", "make --version 2>/dev/null", true, "make", "");
-  library("oneDNN", "dnnl.h", "-ldnnl", "libdnnl-dev");
-  library("protobuf-c", "protobuf-c/protobuf-c.h", "-lprotobuf-c", "libprotobuf-c-dev");
-  library("zlib", "zlib.h", "-lz", "zlib1g-dev");
+  library("oneDNN", "dnnl.h", "-ldnnl", true, "libdnnl-dev", "");
+  library("protobuf-c", "protobuf-c/protobuf-c.h", "-lprotobuf-c", true, "libprotobuf-c-dev", "");
+  library("zlib", "zlib.h", "-lz", true, "zlib1g-dev", "");
+  library("libmicrohttpd", "microhttpd.h", "-lmicrohttpd", false, "libmicrohttpd-dev",
+          "./ferry book --live is left out (run make after installing it)");
   tool("gnuplot", "gnuplot --version 2>/dev/null", false, "gnuplot-nox", "no plots are drawn");
 }
 

@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 from live_server import BUILD, PATIENCE, ROOT, Server, are_gone, eventually, finish, result
@@ -187,14 +188,18 @@ def limits(server):
 def hostile_listings(server):
     out, last = server.job(do="run", language="cu", text=listing('for (;;) puts("flood flood flood flood flood flood flood");'))
     result(len(out) < 3 << 20 and last["exit"] != 0 and ("too much" in out or last.get("stopped") == "output"), "a flood of output", (len(out), last))
-    out, last = server.job(do="run", language="cu", text=listing('for (;;) fork();'))
-    result(last["exit"] is not None and server.get("/live/state").status == 200, "a fork bomb", (out, last))
+    job = server.start(do="run", language="cu", text=listing('printf("begins\\n"); fflush(stdout); for (;;) fork();')).json["job"]
+    stream = server.stream(f"/live/jobs/{job}")
+    first = json.loads(stream.readline())
+    result(first == {"out": "begins\n"} and server.get("/live/state").status == 200, "the server answers beside a fork bomb", first)
+    server.post(f"/live/jobs/{job}/stop", {})
+    result(json.loads(stream.readlines()[-1]).get("stopped") == "stop", "which is stopped")
     result(eventually(lambda: not server.below()), "leaves no process", server.below())
     out, last = server.job(do="run", language="cu", text=listing(
         'if (fork() == 0 && setsid() > 0 && fork() == 0) { for (;;) sleep(1); } puts("over");', "#include <stdlib.h>"))
     result("over" in out and eventually(lambda: not server.below()), "a daemon is ended with its job", (out, last, server.below()))
     out, last = server.job(do="run", language="cu", text=listing(
-        'for (;;) { char *p = (char *)malloc(64 << 20); for (int i = 0; i < 64 << 20; i += 4096) p[i] = 1; }', "#include <stdlib.h>"))
+        'for (;;) { volatile char *p = (char *)malloc(64 << 20); for (int i = 0; i < 64 << 20; i += 4096) p[i] = 1; }', "#include <stdlib.h>"))
     result(last["exit"] != 0, "all of the memory", (out, last))
     own = f"/proc/{os.getpid()}"
     secret = os.path.join(server.folder, "outside.c")
@@ -281,6 +286,13 @@ def addresses():
 
 
 def main():
+    if len(sys.argv) > 1:  # some of them, by name: python3 attacks.py hosts paths
+        server = Server()
+        server.post("/live/start", {"exercise": "20.1"})
+        for name in sys.argv[1:]:
+            globals()[name](server) if name not in ("endings", "closed", "addresses") else globals()[name]()
+        server.end()
+        finish()
     server = Server()
     server.post("/live/start", {"exercise": "20.1"})
     loris = SlowLoris(server)

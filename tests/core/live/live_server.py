@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the live book share: a server on a site and a workspace of their own, a client, and results as TAP."""
 
+import atexit
 import http.client
 import json
 import os
@@ -62,12 +63,14 @@ class Server:
         os.chmod(self.folder, 0o755)
         self.work = os.path.join(self.folder, "work")
         self.site = site or self.make_site()
-        self.environment = dict(os.environ, FERRY_WORK=self.work, BROWSER="", **environment)
+        # Its limit on time is above PATIENCE: what has to end earlier ends for its own reason.
+        self.environment = dict(os.environ, **{"FERRY_WORK": self.work, "BROWSER": "", "FERRY_LIVE_SECONDS": "3600", **environment})
         for name in ("DISPLAY", "WAYLAND_DISPLAY"):
             self.environment.pop(name, None)
         self.process = subprocess.Popen(
             [os.path.join(BUILD, "ferry-live"), "--no-open", "--site", self.site, *options],
             stdout=subprocess.PIPE, text=True, env=self.environment, preexec_fn=limits)
+        atexit.register(self.process.kill)  # where a test does not come to its end
         self.address = self.process.stdout.readline().strip()
         self.token = self.address.rpartition("token=")[2]
         self.port = int(self.address.split(":")[2].split("/")[0]) if self.token else 0
