@@ -27,11 +27,12 @@ static bool is_one_of(const char *what, const char *const *names) {
   return what && *names;
 }
 
-// For ./ferry step.
-static void add_step_options(JobCommand *j, const Json *asked) {
-  static const char *const options[] = {"replay", "test", "kernel", "launch", "block"};
+static void add_options(JobCommand *j, const Json *asked, const char *what) {
+  static const char *const options[] = {"kernel", "launch", "block", "test",
+                                        "replay"}; // inspect takes the first of them
+  const size_t count = strcmp(what, "step") == 0 ? sizeof options / sizeof options[0] : strcmp(what, "inspect") == 0;
   char option[32];
-  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+  for (size_t i = 0; i < count; i++) {
     const char *value = string_of(asked, options[i]);
     if (!value || !*value)
       continue;
@@ -53,8 +54,7 @@ static bool for_exercise(JobCommand *j, const Json *asked, const char *what, con
   j->exercise = strdup(exercise);
   word(j, j->is_check ? "run" : what);
   word(j, is_one_of(what, looks) ? file : exercise);
-  if (strcmp(what, "step") == 0)
-    add_step_options(j, asked);
+  add_options(j, asked, what);
   j->result = strcmp(what, "inspect") == 0 ? RESULT_LINES : strcmp(what, "step") == 0 ? RESULT_RECORD : RESULT_VALUE;
   if (strcmp(what, "hint") == 0) {
     j->result = RESULT_NONE;
@@ -85,8 +85,7 @@ static bool for_text(JobCommand *j, const Json *asked, const char *what, const c
   word(j, what);
   word(j, c ? "c" : "cu");
   j->result = strcmp(what, "run") == 0 ? RESULT_NONE : strcmp(what, "step") == 0 ? RESULT_RECORD : RESULT_LINES;
-  if (strcmp(what, "step") == 0)
-    add_step_options(j, asked);
+  add_options(j, asked, what);
   const Json *args = json_get(asked, "args", JSON_ARRAY);
   if (args && args->first)
     word(j, "--");

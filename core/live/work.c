@@ -65,8 +65,10 @@ void work_version(const char *path, char version[17]) {
 }
 
 static enum MHD_Result no_such_path(struct MHD_Connection *c) {
-  return reply_error(c, MHD_HTTP_FORBIDDEN,
-                     "only sources below work/ and work/predictions.json can be read and written here: .c, .cu, .h and .cuh, and no links");
+  return reply_error(
+      c, MHD_HTTP_FORBIDDEN,
+      "only sources below work/ (.c, .cu, .h and .cuh) and work/predictions.json can be read and written "
+      "here, and no links");
 }
 
 static void add_file(Text *json, const char *path, const char *text, const char *version) {

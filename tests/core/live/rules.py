@@ -76,6 +76,8 @@ def files(server):
     new = server.post("/live/file", {"path": "work/new.cuh", "text": "", "base": ""})
     result(new.status == 200 and server.post("/live/file", {"path": "work/new.cuh", "text": "x"}).status == 409, "a new file, once", new)
     os.remove(f"{server.work}/new.cuh")
+    predictions = server.post("/live/file", {"path": "work/predictions.json", "text": "{}", "base": ""})
+    result(predictions.status == 200 and server.get("/live/file?path=work/predictions.json").json["text"] == "{}", "the answers to predict boxes", predictions)
     gone = server.post("/live/file", {"path": "work/new.cuh", "text": "x", "base": new.json["version"]})
     result(gone.status == 409, "a file that was removed meanwhile", gone)
 
@@ -161,6 +163,8 @@ def listings(server):
     result("listing.cu:11" in out and last["exit"] not in (0, 5), "a compiler's error names the line", (out, last))
     out, last = server.job(do="inspect", text=HELLO, language="cu")
     result(last["exit"] == 0 and {o["type"] for o in last["result"]} == {"kernel", "line"}, "inspect a listing", (out, last))
+    out, last = server.job(do="inspect", text=HELLO, language="cu", kernel="none")
+    result(last["exit"] == 2, "the kernel that is inspected can be named", (out, last))
     out, last = server.job(do="step", text=HELLO, language="cu", kernel="add")
     result(last["exit"] == 0 and last["result"]["record"]["kernel"] == "add", "step through a listing", out)
     with open(f"{ROOT}/chapters/kernels/broken/race.cu", encoding="utf-8") as file:
