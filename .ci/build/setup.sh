@@ -102,6 +102,7 @@ find_missing() {
     have gnuplot || wish gnuplot-nox 'draws the plots'
     compiles "$CC" "$with_ncurses" -lncursesw || wish libncurses-dev 'ncurses: the interactive view of ./ferry step'
     compiles "$CC" "$with_microhttpd" -lmicrohttpd || wish libmicrohttpd-dev 'libmicrohttpd: the server of the live book (./ferry book --live)'
+    [ -e /usr/share/javascript/codemirror/lib/codemirror.js ] || wish libjs-codemirror 'CodeMirror: the editor of ./ferry book --live'
     have python3 || wish python3 'reads the files of grades in the tests'
     have mpicc || wish libopenmpi-dev 'Open MPI: programs of several processes (chapter 16)'
     have mpirun || wish openmpi-bin 'mpirun, which starts them'
@@ -116,6 +117,7 @@ missing_effect() {
   libopenmpi-dev | openmpi-bin) echo 'programs are of one process: chapter 16 says so, and its tests are left out' ;;
   libmicrohttpd-dev) echo './ferry book --live is left out; ./ferry book opens the book as files' ;;
   libncurses-dev) echo './ferry step has no interactive view; it prints steps, and writes pages' ;;
+  libjs-codemirror) echo './ferry book --live has plain text fields for editors' ;;
   bubblewrap) echo "answers are shut in without it; the tests of ./ferry with it are left out" ;;
   python3) echo 'the tests that read files of grades, and those of the comparison with PyTorch, are left out' ;;
   esac

@@ -250,7 +250,7 @@ export class Bench {
     if (what === "hint" && exit === 0) return output.say("");
     if (exit === 0) return output.say("The program ended with status 0.", "good");
     const errors = marks.filter(m => m.kind === "error").length;
-    output.say(errors ? `It does not compile: ${plural(errors, "error")}.` : MEANING[exit] ? `${MEANING[exit]}.` : `It ended with status ${exit}.`, "bad");
+    output.say(errors ? `It does not compile: ${plural(errors, "error")}.` : MEANING[exit] && what !== "run" ? `${MEANING[exit]}.` : `It ended with status ${exit}.`, "bad");
   }
   passed(verdict, { exercises, next }) {
     const after = exercises.find(e => e.number === next), all = exercises.filter(e => e.state === "passed").length;

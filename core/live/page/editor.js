@@ -44,7 +44,7 @@ class Rich {
     this.widgets = [];
     this.cm.on("change", (_, change) => change.origin !== "setValue" && how.changed());
     this.cm.on("blur", cm => (cm.setOption("extraKeys", inside), how.leaves(false))); // after Escape, Tab leaves the editor
-    this.cm.getScrollerElement().tabIndex = -1;
+    this.cm.getScrollerElement().tabIndex = 0; // it scrolls by keys too
   }
   get text() { return this.cm.getValue(); }
   /** Replaces the text; undo brings the old one back. */
