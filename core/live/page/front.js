@@ -9,7 +9,7 @@ export function showFront({ lessons, exercises, next }, signs, words) {
     e.number, signs[e.state] ? el("span", { "aria-hidden": "true" }, ` ${signs[e.state]}`) : "", el("span", { class: "live-hidden" }, ` ${e.title}: ${words[e.state]}`)));
   const row = lesson => {
     const mine = exercises.filter(e => e.lesson === lesson.number);
-    return el("li", {}, el("a", { href: `/${lesson.page}` }, `${lesson.number}. ${lesson.title}`), mine.length ? el("ul", { class: "live-chips" }, ...mine.map(chip)) : "");
+    return el("li", {}, el("a", { href: `/${lesson.page}` }, `${lesson.number}. ${lesson.title.replace(/^\d+\. /, "")}`), mine.length ? el("ul", { class: "live-chips" }, ...mine.map(chip)) : "");
   };
   const lesson = coming && lessons.find(l => l.number === coming.lesson);
   const where = !passed ? "No exercise is passed yet." : passed === exercises.length ? "You have passed all exercises." : `You have passed ${passed} of ${plural(exercises.length, "exercise")}.`;
