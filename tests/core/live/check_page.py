@@ -17,6 +17,7 @@ FIVE = ("20_1_saxpy", "20_2_grid_stride_loop", "22_1_column_sums", "26_1_histogr
 SITE = os.path.join(BUILD, "book/site")
 SERIOUS = ("serious", "critical")
 OPEN = "document.querySelector('.live-editor:not([hidden]) .CodeMirror')?.CodeMirror"
+READY = f"!!{OPEN}"
 RACE = "[...document.querySelectorAll('.live-bar')].find(b => /race\\.cu/.test(b.textContent))"
 HIDDEN_LOAD = "Failed to load resource"  # a file that is not there yet is asked for, and Chromium notes it
 
@@ -85,7 +86,7 @@ def by_keyboard(reader, server, exercise):
     file = f"{exercise}.cu"
     write(server, file, "x" + solution(exercise))
     reader.open(f"http://{server.host}/exercise/{exercise}.html?token={server.token}")
-    reader.wait(OPEN)
+    reader.wait(READY)
     reached = reader.tab_to("Skip to content")
     reader.press("Enter")
     reached = reached and reader.tab_to("Edit")
@@ -116,7 +117,7 @@ def verdict(tab, server):
     with open(f"{ROOT}/tests/hidden/20_1_saxpy/wrong_down.cu", encoding="utf-8") as file:
         write(server, "20_1_saxpy.cu", file.read())
     tab.open("exercise/20_1_saxpy.html")
-    tab.wait(OPEN)
+    tab.wait(READY)
     tab.click("Check")
     status = tab.reader.settled()
     told = tab.page.inner_text(".live-verdict")
@@ -134,7 +135,7 @@ def verdict(tab, server):
 def typing(tab, server):
     write(server, "20_1_saxpy.cu", "// empty\n")
     tab.open("exercise/20_1_saxpy.html")
-    tab.wait(OPEN)
+    tab.wait(READY)
     tab.click("Edit")
     tab.wait("document.activeElement.closest('.CodeMirror') !== null")
     tab.page.keyboard.press("Control+End")
@@ -143,7 +144,7 @@ def typing(tab, server):
     shown = tab.look("document.querySelectorAll('.CodeMirror .cm-type, .CodeMirror .cm-keyword').length")
     result(typed == "// empty\nint f(int x) { return x[0]}" and shown >= 3, "typing closes brackets and colors keywords", f"{typed!r} {shown}")
     tab.page.reload()
-    tab.wait(OPEN)
+    tab.wait(READY)
     result(tab.text() == typed and read(server, "20_1_saxpy.cu") == "// empty\n", "unsaved text survives a reload, and is not on disk", tab.text())
     tab.page.locator(".CodeMirror").click()
     tab.page.keyboard.press("Control+s")
@@ -180,7 +181,7 @@ def course(tab, server):
     before = other.page.inner_text(".live-front")
     write(server, "20_3_two_dimensional_grid.cu", solution("20_3_two_dimensional_grid"))
     tab.open("exercise/20_3_two_dimensional_grid.html")
-    tab.wait(OPEN)
+    tab.wait(READY)
     tab.click("Check")
     status = tab.reader.settled()
     passed = other.wait("/20\\.3 ✓/.test(document.querySelector('.live-front').innerText)")
@@ -260,7 +261,7 @@ def looks(browser, server):
             for path in ("index.html", "exercise/20_1_saxpy.html", "32_debugging_kernels.html"):
                 tab.open(path)
                 if path.startswith("exercise"):
-                    tab.wait(OPEN)
+                    tab.wait(READY)
                     tab.click("Check")
                     tab.reader.settled()
                 elif path.startswith("32"):
@@ -324,7 +325,7 @@ def many(browser, server):
     result(ends == ["The program ended with status 0."] * 4, "20 pages are open, and 4 runs end as they should", ends)
     write(server, "20_1_saxpy.cu", "// a\n")
     pages[7].goto(tab.base + "exercise/20_1_saxpy.html")
-    Chromium(pages[7]).wait(OPEN)
+    Chromium(pages[7]).wait(READY)
     write(server, "20_1_saxpy.cu", "// b\n")
     seen = Chromium(pages[7]).wait(f"{OPEN}.getValue() === '// b\\n'")
     result(seen, "the eighth page hears of a change, too")
