@@ -57,6 +57,12 @@ function upgradeListing(listing) {
   }
 }
 
+/** For readers at a keyboard, a second link like the theme's "Skip to content". */
+function addSkip() {
+  const first = document.querySelector(".live-bar button"), skip = document.querySelector(".md-skip");
+  if (first && skip) skip.after(el("a", { class: "md-skip", href: "#", onclick: e => (e.preventDefault(), first.focus()) }, "Skip to the editor"));
+}
+
 /** Links to exercises say how far they are. */
 function showStates() {
   const states = new Map(course.state.exercises.map(e => [e.page, e]));
@@ -82,6 +88,7 @@ export async function begin() {
     return;
   }
   document.querySelectorAll("[data-file], [data-program], [data-exercise]").forEach(upgradeListing);
+  addSkip();
   upgradePredictions();
   api.listen(({ type, path, version }) => {
     if (type !== "change") course.changed().catch(() => {});

@@ -27,7 +27,7 @@ class Reader:
     def focused(self):
         return self.look("document.activeElement?.textContent?.trim().slice(0, 60) || ''")
 
-    def tab_to(self, text, backwards=False, most=150):
+    def tab_to(self, text, backwards=False, most=30):
         """Presses Tab until an element with that text has the focus; how many times, or 0 where it is not reached."""
         for n in range(1, most):
             self.press("Shift+Tab" if backwards else "Tab")
@@ -60,7 +60,7 @@ class Chromium(Reader):
         self.page.keyboard.press(key)
 
 
-KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "Delete": "\ue017", "Home": "\ue011", "End": "\ue010", "Shift": "\ue008", "Control": "\ue009"}
+KEYS = {"Tab": "\ue004", "Enter": "\ue006", "Escape": "\ue00c", "Delete": "\ue017", "Home": "\ue011", "End": "\ue010", "Shift": "\ue008", "Control": "\ue009"}
 
 
 class Firefox(Reader):
@@ -81,7 +81,7 @@ class Firefox(Reader):
         self.socket = connect(found.group(1) + "/session", max_size=None)
         self.number = 0
         self.ask("session.new", capabilities={})
-        self.context = self.ask("browsingContext.getTree")["contexts"][0]["context"]
+        self.context = self.ask("browsingContext.create", type="tab")["context"]  # it has the focus; the first tab has not
 
     def ask(self, method, **params):
         self.number += 1

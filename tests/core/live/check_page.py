@@ -10,7 +10,7 @@ import time
 
 from axe_playwright_python.sync_playwright import Axe
 from browsers import Chromium, Firefox
-from live_server import BUILD, ROOT, Server, eventually, finish, result
+from live_server import BUILD, PATIENCE, ROOT, Server, eventually, finish, result
 from playwright.sync_api import sync_playwright
 
 FIVE = ("20_1_saxpy", "20_2_grid_stride_loop", "22_1_column_sums", "26_1_histogram", "32_1_smooth")
@@ -46,6 +46,7 @@ class Tab:
     def __init__(self, browser, server, width=1280, height=900, **how):
         self.server, self.base = server, f"http://{server.host}/"
         self.context = browser.new_context(viewport={"width": width, "height": height}, **how)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.context.add_cookies([{"name": f"ferry_{server.port}", "value": server.token, "url": self.base}])
         self.wrong = []
         self.page = self.new()
@@ -87,9 +88,9 @@ def by_keyboard(reader, server, exercise):
     write(server, file, "x" + solution(exercise))
     reader.open(f"http://{server.host}/exercise/{exercise}.html?token={server.token}")
     reader.wait(READY)
-    reached = reader.tab_to("Skip to content")
+    reached = reader.tab_to("Skip to the editor")
     reader.press("Enter")
-    reached = reached and reader.tab_to("Edit")
+    reached = reached and reader.focused() == "Edit"
     reader.press("Enter")
     reader.wait("document.activeElement.closest('.CodeMirror') !== null")
     steps = []
@@ -355,19 +356,23 @@ def in_chromium(program, server):
 
 def in_firefox(program, server):
     if not program:
-        return print("# SKIP Firefox: it is not installed (apt-get install firefox-esr)")
+        return result(True, "Firefox # SKIP it is not installed (apt-get install firefox-esr)")
     reader = Firefox(program)
-    for exercise in FIVE:
-        by_keyboard(reader, server, exercise)
-    reader.close()
+    try:
+        for exercise in FIVE:
+            by_keyboard(reader, server, exercise)
+    finally:
+        reader.close()
 
 
 def main():
     server = Server(site=SITE)
-    server.post("/live/start", {"exercise": "20.1"})
-    in_chromium(sys.argv[1], server)
-    in_firefox(sys.argv[2] if len(sys.argv) > 2 else "", server)
-    server.end()
+    try:
+        server.post("/live/start", {"exercise": "20.1"})
+        in_chromium(sys.argv[1], server)
+        in_firefox(sys.argv[2] if len(sys.argv) > 2 else "", server)
+    finally:
+        server.end()
     finish()
 
 
