@@ -11,6 +11,19 @@ trap 'rm -rf "$work"' EXIT
 docs/book/build.sh --pages >"$work/log" 2>&1
 result $? 'the pages are written' "$(cat "$work/log")"
 
+# The numbers of predict boxes, which the live book compares answers with.
+marks() { # TEXT: what becomes of it
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=docs/book python3 -c 'import sys, marks; print(marks.predictions(sys.argv[1]))' "$1"
+}
+box=$'\n<details><summary>Predict: how many?</summary>\n\n1,024 in six blocks, or 2/3.\n</details>'
+says 'the numbers of a predict box' 0 '<details data-predict="threads = 1024; blocks = 6; share = 2/3">' marks "<!-- predict threads = 1024; blocks = 6; share = 2/3 -->$box"
+says 'a number that the answer does not have' 1 "blocks is not in the box's answer" marks "<!-- predict threads = 1024; blocks = 7 -->$box"
+says 'a predict box without a number' 1 'write NAME = NUMBER' marks "<!-- predict blocks = many -->$box"
+grep -q 'data-predict="blocks = 128; threads that do nothing = 2768"' build/book/pages/20_the_first_kernel.md &&
+  grep -q '{.cuda data-file="chapters/kernels/broken/race.cu" data-line="8"}' build/book/pages/32_debugging_kernels.md &&
+  grep -q '{.cuda data-exercise="20_1_saxpy"}' build/book/pages/exercise/20_1_saxpy.md
+result $? 'listings, exercises and predict boxes are marked for the live book'
+
 # Everything that the headers that ferry.h includes make public.
 missing=$(sed -n 's/^#define \(fy_[a-z0-9_]*\)(.*/\1/p' build/include/ferry_where.h | while read -r name; do
   grep -q "\"$name\":" build/book/names.json || echo "$name"

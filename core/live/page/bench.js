@@ -123,7 +123,7 @@ export class Bench {
     if (this.clashing) return false;
     if (!this.edited) return true;
     try {
-      const text = this.text, { conflict, version } = await write(this.subject.name, text, this.version);
+      const text = this.text, { conflict, version } = await (this.saving = write(this.subject.name, text, this.version));
       if (conflict) return this.clash(conflict, text), false;
       [this.saved, this.version] = [text, version];
       keep(this.subject.name, this.edited ? { text: this.text, base: version } : null);
@@ -137,6 +137,7 @@ export class Bench {
   /** The file may have changed on disk. */
   async look() {
     if (this.version === undefined || this.clashing) return;
+    await Promise.resolve(this.saving).catch(() => {}); // the server may tell of our own version before it answers
     const file = await read(this.subject.name).catch(() => null);
     if (!file || file.version === this.version || this.clashing) return;
     if (file.text === this.text || !this.edited) {

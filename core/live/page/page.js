@@ -95,5 +95,4 @@ export async function begin() {
     for (const bench of benches.values())
       if (bench.subject.exercise && (type === "open" || (path === bench.subject.name && version !== bench.version))) bench.look();
   });
-  addEventListener("beforeunload", () => { for (const bench of benches.values()) bench.job?.stop(); });
 }

@@ -111,6 +111,15 @@ def by_keyboard(reader, server, exercise):
     result(good, f"{reader.name}: {exercise} by keyboard: edit, run, inspect, check", f"{reached} {steps} {notes} errors {counts} counts {link}")
 
 
+def begin(tab, server):
+    tab.open("exercise/20_1_saxpy.html")
+    before = tab.look(READY), tab.page.locator("[data-exercise]").is_visible(), os.path.exists(f"{server.work}/20_1_saxpy.cu")
+    tab.click("Edit")
+    tab.wait(READY)
+    result(before == (False, True, False) and tab.text() == read(server, "20_1_saxpy.cu") and not tab.page.locator("[data-exercise]").is_visible(),
+           "Edit makes the copy in work/, and the editor takes the listing's place", before)
+
+
 # ---- an exercise ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -338,6 +347,7 @@ def in_chromium(program, server):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         tab = Tab(browser, server)
+        begin(tab, server)
         for exercise in FIVE:
             by_keyboard(tab.reader, server, exercise)
         verdict(tab, server)
@@ -368,7 +378,6 @@ def in_firefox(program, server):
 def main():
     server = Server(site=SITE)
     try:
-        server.post("/live/start", {"exercise": "20.1"})
         in_chromium(sys.argv[1], server)
         in_firefox(sys.argv[2] if len(sys.argv) > 2 else "", server)
     finally:
