@@ -353,6 +353,7 @@ $(TEST_PROGRAMS): $(SUPPORT) $(LIBRARY) $(B)/stamp/link
 	$(call link,$(filter %.o,$^),$(SUPPORT) $(LIBRARY) -lcmocka)
 
 include core/tool/install.mk
+include core/notebook/rules.mk
 include core/inspect/inspected.mk
 include plots/rules.mk
 include tests/fuzz/rules.mk

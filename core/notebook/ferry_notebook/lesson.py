@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""A cell as a part of a lesson's program: `// [NAME]` to `// [end]` there is replaced by the cell, and the rest stays.
+
+Lines of the cell keep their numbers in messages, as do those of the program (#line).
+"""
+
+import re
+
+
+class NoSuchPart(Exception):
+    pass
+
+
+def program(root, number):
+    for path in sorted((root / "chapters").glob(f"{number:02d}_*.c*")):
+        return path
+    raise NoSuchPart(f"there is no lesson {number}")
+
+
+def find_part(lines, name):
+    """The indices of the two lines around a part."""
+    begins = [i for i, line in enumerate(lines) if line.strip() == f"// [{name}]"]
+    for begin in begins:
+        for end in range(begin, len(lines)):
+            if lines[end].strip() == "// [end]":
+                return begin, end
+    raise NoSuchPart(f'the program has no part "{name}"; it has ' + ", ".join(re.findall(r"^\s*// \[(\w+)\]$", "\n".join(lines), re.M)))
+
+
+def local_includes(text, folder):
+    return [name for name in re.findall(r'^#include "([^"]+)"', text, re.M) if (folder / name).is_file()]
+
+
+def shared_sources(text, folder, known):
+    """The .c files that belong to the headers of a program in C, and to the headers that these include."""
+    for name in local_includes(text, folder):
+        if name in known:
+            continue
+        known.add(name)
+        source = (folder / name).with_suffix(".c")
+        yield from shared_sources((folder / name).read_text(), folder, known)
+        if source.is_file():
+            yield from shared_sources(source.read_text(), folder, known)
+            yield source
+
+
+def with_whole_paths(text, folder):
+    for name in local_includes(text, folder):
+        text = text.replace(f'#include "{name}"', f'#include "{folder / name}"')
+    return text
+
+
+def assemble(root, number, part, cell_file, cell, first_line):
+    """The text of the program, and its suffix. The cell's code begins at line `first_line` of `cell_file`."""
+    path = program(root, number)
+    text = path.read_text()
+    lines = with_whole_paths(text, path.parent).split("\n")
+    begin, end = find_part(lines, part)
+    new = [f'#line 1 "{path}"', *lines[:begin], f'#line {first_line} "{cell_file}"', cell.rstrip("\n"), f'#line {end + 2} "{path}"', *lines[end + 1 :]]
+    if path.suffix == ".c":
+        new += [f'#include "{source}"' for source in shared_sources(text, path.parent, set())]
+    return "\n".join(new) + "\n", path.suffix
+
+
+class Section:
+    """Passes on one section of what a lesson's program prints, as it comes: from its heading "3. TITLE" to the next."""
+
+    def __init__(self, number, take):
+        self.number, self.take, self.now, self.rest = number, take, 0, ""
+
+    def __call__(self, text):
+        *lines, self.rest = (self.rest + text).split("\n")
+        for line in lines:
+            self.line(line + "\n")
+
+    def line(self, line):
+        if line.startswith(f"{self.now + 1}. "):
+            self.now += 1
+        if self.now == self.number:
+            self.take(line)
+
+    def end(self):
+        if self.rest:
+            self.line(self.rest)
