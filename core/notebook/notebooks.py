@@ -8,6 +8,7 @@ player becomes %ferry step, and an exercise becomes %%ferry check with the exerc
 """
 
 import base64
+import hashlib
 import json
 import os
 import re
@@ -89,13 +90,12 @@ class Notebook:
     def code(self, text):
         self.add({"cell_type": "code", "source": lines_of(text), "execution_count": None, "outputs": []})
 
-    def write(self, path):
+    def contents(self):
         metadata = {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
             "language_info": {"name": "python"},
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"cells": self.cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n")
+        return json.dumps({"cells": self.cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
 
 
 # ---- code -----------------------------------------------------------------------------------------------------------------------
@@ -157,21 +157,38 @@ def lesson(path):
 
 
 def exercises(notebook, tail):
-    notebook.text("## Exercises\n\nWrite each answer in its cell, and run the cell. `%ferry hint` shows a hint.")
+    notebook.text("## Exercises\n\nWrite each answer in its cell, and run the cell. `%ferry hint` in a cell of its own shows a hint.")
     item = r"^- \[(\d+\.\d+) ([^\]]*)\]\(\.\./exercises/([^)]+)\)([^\n]*(?:\n  [^\n]*)*)\n?"
     for exercise, title, file, rest in re.findall(item, tail, re.M):
         notebook.text(f"### {exercise} {title}\n\n{' '.join(rest.split())}")
         notebook.code(f"%%ferry check {exercise}\n{(ROOT / 'exercises' / file).read_text().rstrip()}")
-        notebook.code(f"%ferry hint {exercise}")
     rest = re.sub(item, "", tail, flags=re.M)
     notebook.text(re.sub(r"^\s*Now do:?\s*$", "", rest, flags=re.M))
 
 
+# ---- files ----------------------------------------------------------------------------------------------------------------------
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def main():
+    """A notebook that has changed since it was written stays as it is."""
     out = Path(sys.argv[1])
+    list_file = out / "written.json"
+    written = json.loads(list_file.read_text()) if list_file.is_file() else {}
     for path in sorted((ROOT / "docs").glob("[0-9][0-9]_*.md")):
         notebook = lesson(path)
-        notebook.write(out / part_of(notebook.number) / (path.stem + ".ipynb"))
+        name = f"{part_of(notebook.number)}/{path.stem}.ipynb"
+        to = out / name
+        if to.is_file() and digest(to) != written.get(name):
+            print(f"  {to} has changes, so it stays as it is. For a new one, rename it and run this again.", file=sys.stderr)
+            continue
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(notebook.contents())
+        written[name] = digest(to)
+    list_file.write_text(json.dumps(written, indent=1) + "\n")
 
 
 if __name__ == "__main__":

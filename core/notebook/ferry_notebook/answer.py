@@ -55,12 +55,15 @@ def digest(text):
 
 
 def save(program, name, line, text):
-    """Writes the cell over the file, and keeps a copy of what is there, if that is neither the original nor from a cell."""
+    """Writes the cell over the file, and keeps a copy of what is there, if that is neither the original nor from a cell. False: the
+    cell is the original and the file is not, so the file stays."""
     path = find_file(program, name)
     known = path.parent / ".notebook"
     before = path.read_text(errors="replace")
     marks = set(known.read_text().split()) if known.is_file() else set()
     original = original_of(program, path)
+    if original is not None and text.strip() == original.strip() != before.strip():
+        return False
     if before != original and digest(before) not in marks:
         aside = path.with_name(path.name + time.strftime(".%Y%m%d-%H%M%S"))
         path.rename(aside)
@@ -71,6 +74,7 @@ def save(program, name, line, text):
     new.replace(path)
     marks.add(digest(text))
     known.write_text("\n".join(sorted(marks)) + "\n")
+    return True
 
 
 def original_of(program, path):

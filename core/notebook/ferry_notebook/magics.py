@@ -48,16 +48,25 @@ class Cell:
         return self.file.suffix == ".cu"
 
     def shown(self, text):
-        """Without the name of the temporary folder."""
-        return text.replace(f"{self.folder}/", "")
+        """Without the name of a temporary folder, and with a command in one line where it then fits."""
+        text = re.sub(r"\S*/ferry-answer-[\w-]+/bare\.cu\b", self.name, text.replace(f"{self.folder}/", ""))
+        return re.sub(r"^( *See it: .*) \\\n +(.*)$", lambda m: m[0] if len(m[1] + m[2]) > 78 else f"{m[1]} {m[2]}", text, flags=re.M)
 
     def lines(self):
         return list(enumerate(self.text.rstrip("\n").split("\n"), 2))
 
 
 @contextlib.contextmanager
-def cell_of(line, text, suffix=".cu"):
+def folder_of_cell():
+    """Also for Ferry's temporary files, since a Ferry that is stopped leaves its own. Answers may run as another user."""
     with tempfile.TemporaryDirectory(prefix="ferry-cell-") as folder:
+        os.chmod(folder, 0o711)
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def cell_of(line, text, suffix=".cu"):
+    with folder_of_cell() as folder:
         yield Cell(folder, line, text, suffix)
 
 
@@ -68,7 +77,7 @@ class FerryMagics(Magics):
         """Runs Ferry: %ferry --help, %%ferry --help."""
         words = options.split(line)
         try:
-            program = None if is_help(words) and words[0] not in ("inspect", "step", "check") else locate.find()
+            program = None if words[:1] in (["--help"], ["-h"]) else locate.find()
             status = (self.line(program, words) if cell is None else self.cell(program, words, line, cell)) or 0
         except locate.NotFound as problem:
             raise UsageError(str(problem)) from None
@@ -102,8 +111,8 @@ class FerryMagics(Magics):
         if path is None:
             raise UsageError(f"there is no file {name}")
         mine.remove(name)
-        with tempfile.TemporaryDirectory(prefix="ferry-cell-") as folder:
-            run = Subject(program, path, path.name, Path(folder), list(enumerate(path.read_text().split("\n"), 1)), lambda text: text)
+        with folder_of_cell() as folder:
+            run = Subject(program, path, path.name, folder, list(enumerate(path.read_text().split("\n"), 1)), lambda text: text)
             return run.inspect(mine, arguments) if command == "inspect" else run.step(mine, arguments, 640)
 
     # ---- a cell -----------------------------------------------------------------------------------------------------------------
@@ -123,13 +132,13 @@ class FerryMagics(Magics):
     def run(self, program, words, line, text, suffix):
         own = {"--section": {"type": int}, "--gpu": {}, "--devices": {"type": int}}
         chosen, rest, arguments = options.parse_cell(words, own)
-        environment = {}
-        if chosen.gpu:
-            environment["FERRY_SIM_GPU"] = chosen.gpu
-        if chosen.devices:
-            environment["FERRY_SIM_DEVICES"] = str(chosen.devices)
         flags = options.preprocessor(rest)
         with cell_of(line, text, suffix) as cell:
+            environment = {"TMPDIR": cell.folder}
+            if chosen.gpu:
+                environment["FERRY_SIM_GPU"] = chosen.gpu
+            if chosen.devices:
+                environment["FERRY_SIM_DEVICES"] = str(chosen.devices)
             if chosen.lesson:
                 cell.use_lesson(locate.root_of(program), chosen.lesson, chosen.part)
             elif "main" not in text:
@@ -165,16 +174,12 @@ class FerryMagics(Magics):
         if not words or words[0].startswith("-"):
             raise UsageError("which exercise? %%ferry check 25.1")
         parts = []
-        with contextlib.ExitStack() as stack:
-            if "--no-save" in words:
-                cell = stack.enter_context(cell_of("check " + words[0], text, ""))
-                where, told = ["--file", answer.renamed(program, words[0], cell)], cell.shown
-                words = [w for w in words if w != "--no-save"]
-            else:
-                where, told = [], lambda said: said
-                answer.save(program, words[0], line, text)
-            status = process.run([program, "run", words[0], *where, *words[1:]], None, parts.append, parts.append)
-        said = told("".join(parts))
+        with cell_of("check " + words[0], text, "") as cell:
+            own = [word for word in words if word != "--no-save"]
+            if own != words or not answer.save(program, words[0], line, text):
+                own += ["--file", answer.renamed(program, words[0], cell)]
+            status = process.run([program, "run", *own], {"TMPDIR": cell.folder}, parts.append, parts.append)
+            said = cell.shown("".join(parts))
         show(report.verdict(said, status == 0)) if status in (0, 1) else sys.stderr.write(said)
         return status
 
@@ -211,7 +216,7 @@ class Subject:
     def call(self, command, words, arguments):
         out, err = [], []
         tail = ["--", *arguments] if arguments else []
-        status = process.run([self.program, command, self.file, *beside(self.file), *words, *tail], None, out.append, err.append)
+        status = process.run([self.program, command, self.file, *beside(self.file), *words, *tail], {"TMPDIR": self.folder}, out.append, err.append)
         return status, self.shown("".join(out)), self.shown("".join(err))
 
     def fail(self, err):

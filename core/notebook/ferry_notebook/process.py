@@ -56,7 +56,7 @@ def run(words, environment=None, out=None, err=None):
     """Runs a program and passes its output on as it comes: out(text) and err(text). The exit status."""
     child = subprocess.Popen(
         [str(word) for word in words],
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **{name: str(value) for name, value in (environment or {}).items()}},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
