@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The learner's way through the workbook: where am I, what is there, what next.
-#include "tool/commands.h"
+#include "tool/editor.h"
 #include "tool/print/lesson.h"
 #include "tool/print/pager.h"
 #include "tool/print/term.h"
@@ -213,22 +213,25 @@ int cmd_reset(int argc, char **argv) {
 }
 
 int cmd_edit(int argc, char **argv) {
-  const Exercise *e = argc == 2 ? exercise_named(argv[0], argv[1]) : progress_current();
+  const char *given = NULL;
+  if (!editor_take_option(&argc, argv, &given))
+    return EXIT_USAGE;
   if (argc > 2)
     return usage_error(argv[0], "one exercise at a time");
+  if (argc == 2 && argv[1][0] == '-')
+    return no_option(argv[0], argv[1]);
+  const Exercise *e = argc == 2 ? exercise_named(argv[0], argv[1]) : progress_current();
   if (!e)
     return EXIT_USAGE;
-  char file[4096], command[8300];
-  const char *editor = getenv("EDITOR");
-  if (!editor || !*editor)
-    return usage_error(argv[0], "set EDITOR to your editor first: export EDITOR=vim");
+  char file[4096];
+  const char *command = editor_command(given);
+  if (!command)
+    return usage_error(argv[0], "set EDITOR to your editor first, as in export EDITOR=vim, or name it: --edit-cmd CMD");
   if (!work_exists() && work_start() < 0)
     return EXIT_GRADER;
   work_file(e, file, sizeof file);
-  snprintf(command, sizeof command, "%s \"$1\"", editor); // $EDITOR may have options
   course_go_to(e);
-  execl("/bin/sh", "sh", "-c", command, "sh", file, (char *)NULL);
-  perror("/bin/sh");
+  editor_become(command, file);
   return EXIT_GRADER;
 }
 

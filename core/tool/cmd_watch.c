@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `ferry watch`: an exercise's tests at once and at every save, with keys for what one does in between.
+#include "tool/editor.h"
 #include "tool/run.h"
 #include "tool/print/pager.h"
 #include <errno.h>
@@ -88,14 +89,47 @@ typedef struct Watch {
   char file[4096], folder[4096];
   int watcher;
   bool passed;
+  bool opens;             // it opens exercises in an editor with a window of its own
+  const Exercise *opened; // the next one, which it has opened after a pass
+  Editor editor;
 } Watch;
+
+// The exercise that the keys are for.
+static const Exercise *exercise_of_keys(const Watch *w) {
+  return w->opened ? w->opened : w->run.exercise;
+}
+
+static void open_beside(const Watch *w, const Exercise *e) {
+  char file[4096];
+  work_file(e, file, sizeof file);
+  editor_open(&w->editor, file);
+}
+
+// After the first pass of an exercise: another save of it is about its stars.
+static void open_next(Watch *w, const Exercise *e) {
+  w->opened = course_after(e);
+  if (!w->opened)
+    return;
+  course_go_to(w->opened);
+  open_beside(w, w->opened);
+  printf("\nopened in your editor: %s%s %s%s\n", style(BOLD), exercise_number(w->opened), w->opened->title,
+         style(PLAIN));
+}
+
+// Without a window of its own, the editor takes the terminal when the learner goes on after a pass.
+static bool edits_next(const Watch *w) {
+  return w->passed && !w->opens && editor_command(NULL);
+}
 
 static void show_bottom(const Watch *w) {
   printf("\n");
   progress_bar();
   if (keys_on)
     printf("%s%s   h hint   e edit   r run   l list   q quit%s\n", style(BOLD),
-           w->passed ? "n next exercise" : "n next, left open", style(PLAIN));
+           edits_next(w) ? "n next exercise in your editor"
+           : w->passed   ? "n next exercise"
+                         : "n next, left open",
+           style(PLAIN));
   printf("%swaiting for the next save in %s (Ctrl-C ends)%s\n", style(DIM), w->folder, style(PLAIN));
   fflush(stdout);
 }
@@ -108,7 +142,11 @@ static bool check(Watch *w, const Exercise *e) {
     return false;
   printf("%s", isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "");
   fflush(stdout);
+  const bool before = progress_of(e).passed;
+  w->opened = NULL;
   w->passed = judge_once(&w->run, w->file) == EXIT_PASS;
+  if (w->opens && w->passed && !before)
+    open_next(w, e);
   show_bottom(w);
   return true;
 }
@@ -132,7 +170,7 @@ static void run_apart(int (*command)(int argc, char **argv), int argc, char **ar
 
 // False: it is over.
 static bool key(Watch *w, char pressed) {
-  const Exercise *e = w->run.exercise;
+  const Exercise *e = exercise_of_keys(w);
   char *argv[] = {"hint", (char *)(uintptr_t)e->id, NULL};
   switch (pressed) {
   case 'q':
@@ -148,15 +186,26 @@ static bool key(Watch *w, char pressed) {
     run_apart(cmd_list, 1, argv);
     break;
   case 'e':
+    if (w->opens) {
+      open_beside(w, e);
+      return true;
+    }
     argv[0] = "edit";
     run_apart(cmd_edit, 2, argv);
     return check(w, e);
   case 'r':
     return check(w, e);
   case 'n':
-    if (course_after(e))
-      return check(w, course_after(e));
-    break;
+    e = w->opened ? e : course_after(e);
+    if (!e)
+      break;
+    if (w->opens && !w->opened)
+      open_beside(w, e);
+    if (edits_next(w)) {
+      char *edit[] = {"edit", (char *)(uintptr_t)e->id, NULL};
+      run_apart(cmd_edit, 2, edit);
+    }
+    return check(w, e);
   default:
     return true;
   }
@@ -176,12 +225,17 @@ static bool saved(Watch *w) {
 }
 
 int cmd_watch(int argc, char **argv) {
-  static Watch w;
+  static Watch w = {.editor.socket = -1};
+  const char *given = NULL;
+  if (!editor_take_option(&argc, argv, &given))
+    return EXIT_USAGE;
+  const char *command = editor_with_window(given);
   int status = run_parse(argc, argv, &w.run);
   if (status != EXIT_PASS)
     return status;
   if (!work_exists() && work_start() < 0)
     return EXIT_GRADER;
+  w.opens = command && editor_begin(&w.editor, command);
   if ((status = begin_sandbox(argv[0], w.run.sandbox)) >= 0)
     return status;
   const Exercise *first = w.run.exercise ? w.run.exercise : progress_current();
@@ -194,13 +248,18 @@ int cmd_watch(int argc, char **argv) {
     return EXIT_GRADER;
   }
   keys_begin();
+  if (w.opens)
+    open_beside(&w, first);
   if (!check(&w, first))
     return EXIT_GRADER;
   for (;;) {
-    struct pollfd waiting[] = {{w.watcher, POLLIN, 0}, {keys_on ? STDIN_FILENO : -1, POLLIN, 0}};
+    struct pollfd waiting[] = {
+        {w.watcher, POLLIN, 0}, {keys_on ? STDIN_FILENO : -1, POLLIN, 0}, {w.editor.socket, POLLIN, 0}};
     char pressed;
-    if (poll(waiting, 2, -1) < 0 && errno != EINTR)
+    if (poll(waiting, 3, -1) < 0 && errno != EINTR)
       return EXIT_GRADER;
+    if (waiting[2].revents)
+      editor_tell_failure(&w.editor);
     if (waiting[1].revents) {
       if (read(STDIN_FILENO, &pressed, 1) != 1 || !key(&w, pressed))
         return EXIT_PASS;

@@ -43,10 +43,14 @@ const Command commands[] = {
      cmd_run, false, HELP_ANYWHERE},
     {"watch", "[EX] [options]", "check now, and at every save",
      "Checks the exercise that you save in the workspace. Keys on a terminal: n next exercise, h hint, e edit in "
-     "$EDITOR, r run again, l list, q quit.\n" SANDBOX_HELP,
+     "$EDITOR, r run again, l list, q quit.\n"
+     "--edit-cmd CMD    an editor with a window of its own: CMD FILE opens the exercise, and after a pass the next "
+     "one. "
+     "In VS Code's terminal, this is code\n" SANDBOX_HELP,
      cmd_watch, false, HELP_ANYWHERE},
     {"hint", "[EX]", "show a hint; each call shows one more", "", cmd_hint, false, HELP_ANYWHERE},
-    {"edit", "[EX]", "open an exercise in $EDITOR", "", cmd_edit, false, HELP_ANYWHERE},
+    {"edit", "[EX] [--edit-cmd CMD]", "open an exercise in your editor",
+     "The editor is CMD, $VISUAL, $EDITOR, or in VS Code's terminal code.\n", cmd_edit, false, HELP_ANYWHERE},
     {"reset", "EX", "start an exercise again, and keep a copy of your file", "", cmd_reset, false, HELP_ANYWHERE},
     {"solution", "EX [--spoil]", "show the worked solution, after your answer has passed",
      "--spoil  show it before that\n", cmd_solution, false, HELP_ANYWHERE},
