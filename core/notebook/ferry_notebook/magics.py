@@ -49,7 +49,7 @@ class Cell:
 
     def shown(self, text):
         """Without the name of a temporary folder, and with a command in one line where it then fits."""
-        text = re.sub(r"\S*/ferry-answer-[\w-]+/bare\.cu\b", self.name, text.replace(f"{self.folder}/", ""))
+        text = re.sub(r"\S*ferry-answer-[\w-]+/bare\.cu\b", self.name, text.replace(f"{self.folder}/", ""))
         return re.sub(r"^( *See it: .*) \\\n +(.*)$", lambda m: m[0] if len(m[1] + m[2]) > 78 else f"{m[1]} {m[2]}", text, flags=re.M)
 
     def lines(self):

@@ -27,7 +27,7 @@ def terminal(*words, cell=None, suffix=".cu"):
     folder = work / "terminal"
     folder.mkdir(exist_ok=True)
     if cell is not None:
-        (folder / ("cell" + suffix)).write_text(re.sub(r"^%%ferry", "// %%ferry", cell))
+        (folder / ("cell" + suffix)).write_text(re.sub(r"^%%ferry", "// %%ferry", cell).rstrip("\n") + "\n")
     said = subprocess.run([FERRY, *words], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return said.stdout, said.stderr
 
