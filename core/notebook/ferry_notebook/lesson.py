@@ -31,15 +31,21 @@ def local_includes(text, folder):
     return [name for name in re.findall(r'^#include "([^"]+)"', text, re.M) if (folder / name).is_file()]
 
 
+def sources_of(header, folder):
+    """The .c files that implement a header: it is the first that they include."""
+    for path in sorted(folder.glob("[a-z]*.c")):
+        if local_includes(path.read_text(), folder)[:1] == [header]:
+            yield path
+
+
 def shared_sources(text, folder, known):
-    """The .c files that belong to the headers of a program in C, and to the headers that these include."""
+    """The .c files of the headers that a program in C includes, and of those that these files include."""
     for name in local_includes(text, folder):
         if name in known:
             continue
         known.add(name)
-        source = (folder / name).with_suffix(".c")
         yield from shared_sources((folder / name).read_text(), folder, known)
-        if source.is_file():
+        for source in sources_of(name, folder):
             yield from shared_sources(source.read_text(), folder, known)
             yield source
 
