@@ -2,6 +2,7 @@
 // `ferry grade`: one learner's answers, or a class.
 #include "grader/grade.h"
 #include "tool/commands.h"
+#include "tool/grade_package.h"
 #include "grader/case.h"
 #include "tool/print/plain.h"
 #include "grader/sandbox.h"
@@ -105,10 +106,21 @@ static const char **place_of(Grading *g, GradeArguments *a, const char *option) 
   const struct {
     const char *name;
     const char **place;
-  } options[] = {{"--answers", &a->answers}, {"--class", &a->class},     {"--seed", &a->seed},
-                 {"--only", &a->only},       {"--jobs", &a->jobs},       {"--json", &g->json},
-                 {"--junit", &g->junit},     {"--csv", &g->csv},         {"--gradescope", &g->gradescope},
-                 {"--limit", &a->limit},     {"--sandbox", &a->sandbox}, {"--part", &a->part}};
+  } options[] = {{"--answers", &a->answers},
+                 {"--class", &a->class},
+                 {"--seed", &a->seed},
+                 {"--only", &a->only},
+                 {"--jobs", &a->jobs},
+                 {"--json", &g->json},
+                 {"--junit", &g->junit},
+                 {"--csv", &g->csv},
+                 {"--gradescope", &g->gradescope},
+                 {"--classroom50", &g->classroom50},
+                 {"--canvas", &g->canvas},
+                 {"--moodle", &g->moodle},
+                 {"--limit", &a->limit},
+                 {"--sandbox", &a->sandbox},
+                 {"--part", &a->part}};
   for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
     if (strcmp(options[i].name, option) == 0)
       return options[i].place;
@@ -142,23 +154,37 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
     return usage_error(argv[0], "--merge needs the files that --json wrote");
   if (a->merge && (a->answers || a->seed || a->only || a->jobs || a->limit || a->sandbox || a->part))
     return usage_error(argv[0],
-                       "--merge does not grade: it takes only --class, --json, --junit, --gradescope and --csv");
+                       "--merge does not grade: it takes only --class and the options that name a file of results");
   if (a->part && !a->class)
     return usage_error(argv[0], "--part grades a part of a class: it needs --class");
-  if (a->class && g->gradescope)
-    return usage_error(argv[0], "--gradescope writes a file for one learner: use --answers");
+  if (a->class && (g->gradescope || g->classroom50))
+    return usage_error(argv[0], "%s writes a file for one learner: use --answers",
+                       g->gradescope ? "--gradescope" : "--classroom50");
   return -1;
+}
+
+// Marks each of "3.1,20.2"; false after a message.
+static bool choose_named(bool *wanted, const char *list, const char *command) {
+  char *names = strdup(list), *rest = NULL;
+  bool found = true;
+  for (char *name = names ? strtok_r(names, ",", &rest) : NULL; name && found; name = strtok_r(NULL, ",", &rest)) {
+    const Exercise *e = exercise_named(command, name);
+    found = e != NULL;
+    for (int i = 0; found && i < exercise_count(); i++)
+      wanted[i] |= exercise_at(i) == e;
+  }
+  free(names);
+  return found;
 }
 
 static int choose_exercises(Grading *g, const GradeArguments *a, const char *command) {
   g->exercises = allocate((size_t)exercise_count(), sizeof *g->exercises);
-  if (a->only) {
-    g->exercises[0] = exercise_named(command, a->only);
-    g->exercise_count = 1;
-    return g->exercises[0] ? -1 : EXIT_USAGE;
-  }
+  bool wanted[MAX_EXERCISES] = {false};
+  if (a->only && !choose_named(wanted, a->only, command))
+    return EXIT_USAGE;
   for (int i = 0; i < exercise_count(); i++)
-    g->exercises[g->exercise_count++] = exercise_at(i);
+    if (!a->only || wanted[i])
+      g->exercises[g->exercise_count++] = exercise_at(i);
   return -1;
 }
 
@@ -288,16 +314,29 @@ static int merge(Grading *g, const GradeArguments *a, const char *command) {
   status = status < 0 ? grading_merge(g, a->files, a->file_count, g->class, g->class_count) : status;
   if (status >= 0)
     return status;
-  if (g->gradescope && g->learner_count > 1)
-    return usage_error(command, "--gradescope writes a file for one learner, but there are %d", g->learner_count);
+  if ((g->gradescope || g->classroom50) && g->learner_count > 1)
+    return usage_error(command, "%s writes a file for one learner, but there are %d",
+                       g->gradescope ? "--gradescope" : "--classroom50", g->learner_count);
   return write_results(g, true) ? summary(g) : EXIT_GRADER;
+}
+
+static int package(Grading *g, const GradeArguments *a, const char *command) {
+  if (a->answers || a->class || a->merge || a->part || a->jobs || g->json || g->junit || g->csv || g->canvas ||
+      g->moodle)
+    return usage_error(command,
+                       "%s writes a package and grades nothing: it takes only --only, --seed, --limit and --sandbox",
+                       g->gradescope ? "--gradescope FILE.zip" : "--classroom50 DIR");
+  const int status = choose_exercises(g, a, command);
+  return status >= 0 ? status : grade_package(g, &(PackageOptions){a->only, a->seed, a->limit, a->sandbox}, command);
 }
 
 int cmd_grade(int argc, char **argv) {
   static Grading g;
   GradeArguments a = {0};
   int status = parse(argc, argv, &g, &a);
-  const char *const files[] = {g.json, g.junit, g.gradescope, g.csv};
+  if (status < 0 && package_is_wanted(&g))
+    return package(&g, &a, argv[0]);
+  const char *const files[] = {g.json, g.junit, g.csv, g.gradescope, g.classroom50, g.canvas, g.moodle};
   for (size_t i = 0; status < 0 && i < sizeof files / sizeof files[0]; i++)
     file_claim_stdout(files[i]);
   if (status < 0 && a.merge)

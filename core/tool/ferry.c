@@ -216,14 +216,18 @@ const Command commands[] = {
      "--limit SECONDS   time for all answers of a learner (600); answers that are not graded by then count as "
      "timeouts\n"
      "--seed SECRET     the seed of the random inputs; without it, each run has new inputs\n"
-     "--only EX         grade only this exercise\n"
+     "--only EX,EX      grade only these exercises\n"
      "--part I/N        grade every Nth learner of --class, sorted by name, starting with the Ith: each of N machines "
      "grades one part\n"
      "--merge FILE...   grade nothing: merge files that --json wrote on other machines. With --class DIR, each learner "
      "in it must be there. If results are duplicate, missing or contradictory, report that and write "
      "nothing\n" SANDBOX_HELP
-     "--json FILE, --junit FILE, --gradescope FILE, --csv FILE write results; each file is valid at every moment, and "
-     "begins with zero points. With --class, FILE holds all. - is standard output; the report then goes to stderr\n"
+     "--json FILE, --junit FILE, --csv FILE  write results; each file is valid at every moment, and begins with zero "
+     "points. With --class, FILE holds all. - is standard output; the report then goes to stderr\n"
+     "--canvas FILE, --moodle FILE  write grades as these gradebooks import them\n"
+     "--gradescope FILE, --classroom50 FILE.json  write one learner's results for these platforms\n"
+     "--gradescope FILE.zip, --classroom50 DIR  grade nothing: write what the platform needs to grade with Ferry; it "
+     "grades with the given --only, --seed, --limit and --sandbox\n"
      "Exit status: 0 everything passed, 1 something failed, 2 wrong command line, 3 the grader itself failed.\n",
      cmd_grade, false, HELP_ANYWHERE},
     {"confined", "run|inspect|step c|cu [options] < LISTING", "run a listing in the sandbox, as the live book does",
@@ -257,7 +261,7 @@ static const Command *command_named(const char *name) {
 // Each "--word" of a text: what a command's help names is what it takes.
 static int options_in(const char *text, int count) {
   for (const char *at = strstr(text, "--"); at && count < MOST_OPTIONS; at = strstr(at, "--")) {
-    size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+    size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz0123456789-");
     if (length > 2 && length < sizeof option_list[0])
       snprintf(option_list[count++], sizeof option_list[0], "%.*s", (int)length, at);
     at += length;

@@ -23,12 +23,12 @@ typedef struct Grading {
   JudgeOptions options;
   bool secret_seed, complete;
   int jobs;
-  double limit;                                // seconds for all answers of a learner
-  const char *json, *junit, *gradescope, *csv; // paths, or NULL
-  unsigned protections;                        // in force in every run so far
-  const char *level;                           // where that was on other machines; NULL: this run's
-  int part, parts;                             // --part 2/8; 0: everything
-  char **class;                                // with --part: the names of all learners, not of this part's alone
+  double limit;                                                                // seconds for all answers of a learner
+  const char *json, *junit, *csv, *gradescope, *classroom50, *canvas, *moodle; // paths, or NULL
+  unsigned protections;                                                        // in force in every run so far
+  const char *level; // where that was on other machines; NULL: this run's
+  int part, parts;   // --part 2/8; 0: everything
+  char **class;      // with --part: the names of all learners, not of this part's alone
   int class_count;
 } Grading;
 
@@ -51,7 +51,18 @@ bool write_results(const Grading *g, bool last);
 
 void write_json(const Grading *g, Text *t);
 void write_junit(const Grading *g, Text *t);
-void write_gradescope(const Grading *g, Text *t);
 void write_csv(const Grading *g, Text *t);
+// In the formats of platforms (docs/instructors.md). The first two are of one learner.
+void write_gradescope(const Grading *g, Text *t);
+void write_classroom50(const Grading *g, Text *t);
+void write_canvas(const Grading *g, Text *t);
+void write_moodle(const Grading *g, Text *t);
+
+// Which protections were in force, after `before`, and which were not; nothing before anything has been run.
+void protections_add(Text *t, const char *before, const char *level, unsigned protections);
+
+// What a learner may read about an answer: how many tests pass, the names of mistakes and what to do about them, and what the compiler
+// says. No hidden test shows: neither its name nor its inputs, nor an expected value.
+void feedback_add(Text *t, const Verdict *v);
 
 #endif

@@ -66,18 +66,26 @@ static bool status_of(const Json *json, Status *status) {
   return false;
 }
 
+static bool truth_of(const Json *json, const char *key) {
+  const Json *value = json_get(json, key, JSON_BOOL);
+  return value && value->truth;
+}
+
 // The mistake that the file names. Not every check's own mistakes are accessible here.
 static const Mistake *mistake_of(const Json *json) {
   if (!text_of(json, "mistake"))
     return NULL;
   Mistake *mistake = merge_allocate(1, sizeof *mistake);
-  *mistake = (Mistake){.name = merge_copy(text_of(json, "mistake")), .lesson = merge_copy(text_of(json, "lesson"))};
+  *mistake = (Mistake){.name = merge_copy(text_of(json, "mistake")),
+                       .says = merge_copy(text_of(json, "says")),
+                       .lesson = merge_copy(text_of(json, "lesson"))};
   return mistake;
 }
 
 static bool read_test(const Json *json, TestVerdict *v) {
   const char *replay = text_of(json, "replay");
   v->mistake = mistake_of(json);
+  v->likely = truth_of(json, "likely");
   v->report = merge_copy(text_of(json, "report"));
   v->seconds = seconds_of(json);
   const char *dot = replay ? strchr(replay, '.') : NULL;

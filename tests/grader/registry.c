@@ -8,7 +8,6 @@
 extern const Exercise *const __start_exercises[] __attribute__((weak));
 extern const Exercise *const __stop_exercises[] __attribute__((weak));
 
-enum { MAX_EXERCISES = 200 };
 static const Exercise *sorted[MAX_EXERCISES];
 static int sorted_count = -1;
 

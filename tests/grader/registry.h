@@ -5,6 +5,8 @@
 
 #include "exercise.h"
 
+enum { MAX_EXERCISES = 400 };
+
 // All exercises, in the order of their ids.
 int exercise_count(void);
 const Exercise *exercise_at(int i);

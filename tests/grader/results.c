@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results as files: JSON of our own, JUnit XML, Gradescope's results.json, CSV.
+// Results as files: JSON of our own, JUnit XML, CSV. Those of platforms are in results_platforms.c.
 #include "grade.h"
 #include "sandbox.h"
 #include <stdio.h>
@@ -23,8 +23,7 @@ int learner_max(const Grading *g, const Learner *l) {
   return max;
 }
 
-// What was in force, and what was not; nothing before anything has been run.
-static void add_protections(Text *t, const char *before, const char *level, unsigned protections) {
+void protections_add(Text *t, const char *before, const char *level, unsigned protections) {
   char on[768], off[512];
   sandbox_describe_at(level ? level : sandbox_chosen(), protections, on, sizeof on, off, sizeof off);
   if (protections)
@@ -42,6 +41,9 @@ static void json_test(const Grading *g, Text *t, const TestVerdict *v, int numbe
     text_json(t, v->mistake->name);
     text_add(t, ", \"lesson\": ");
     text_json(t, v->mistake->lesson);
+    text_add(t, ", \"says\": ");
+    text_json(t, v->mistake->says);
+    text_add(t, ", \"likely\": %s", v->likely ? "true" : "false");
   }
   if (v->report) {
     text_add(t, ", \"report\": ");
@@ -121,53 +123,6 @@ void write_json(const Grading *g, Text *t) {
   text_add(t, "  ]\n}\n");
 }
 
-// ---- Gradescope --------------------------------------------------------------------------------------------------------
-
-static void gradescope_test(Text *t, const Verdict *v, const TestVerdict *test, double worth) {
-  bool schedule = test->status == STATUS_PASS;
-  text_add(t, "    {\"name\": ");
-  Text name = {0};
-  text_add(&name, "%s: %s", v->exercise->id, test->test->name);
-  text_json(t, name.at);
-  text_free(&name);
-  text_add(t, ", \"score\": %.9f, \"max_score\": %.9f, \"status\": \"%s\", \"output\": ", schedule ? worth : 0, worth,
-           schedule ? "passed" : "failed");
-  Text output = {0};
-  text_add(&output, "%s\n%s%s", status_name(test->status), v->report ? v->report : "",
-           test->report ? test->report : "");
-  text_json(t, output.at);
-  text_free(&output);
-  text_add(t, "}");
-}
-
-void write_gradescope(const Grading *g, Text *t) {
-  const Learner *l = &g->learners[0];
-  Text output = {0};
-  text_add(&output, "%s", g->complete ? "graded by Ferry" : "the grading has not finished");
-  if (g->exercise_count > learner_max(g, l)) // Gradescope has no word for it: their points are missing
-    text_add(&output, "; %d of %d answers could not be judged because of an error in the grader; grade again",
-             g->exercise_count - learner_max(g, l), g->exercise_count);
-  add_protections(&output, "; protections: ", g->level, g->protections);
-  text_add(t, "{\n  \"score\": %.9f,\n  \"output_format\": \"text\",\n  \"output\": ", learner_score(g, l));
-  text_json(t, output.at);
-  text_free(&output);
-  text_add(t, ",\n  \"tests\": [\n");
-  bool first = true;
-  for (int i = 0; i < g->exercise_count; i++) {
-    const Verdict *v = &l->verdicts[i];
-    int run = v->test_count - v->skipped;
-    for (int j = 0; j < v->test_count; j++) {
-      const TestVerdict *test = &v->tests[j];
-      if (test->status == STATUS_SKIPPED || v->status == STATUS_GRADER_ERROR)
-        continue;
-      text_add(t, "%s", first ? "" : ",\n");
-      gradescope_test(t, v, test, 1.0 / run);
-      first = false;
-    }
-  }
-  text_add(t, "\n  ]\n}\n");
-}
-
 // ---- JUnit -------------------------------------------------------------------------------------------------------------
 
 static void junit_test(Text *t, const Verdict *v, const TestVerdict *test) {
@@ -208,7 +163,7 @@ void write_junit(const Grading *g, Text *t) {
       text_add(t, "\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%.3f\">\n", v->test_count,
                error ? 0 : failed, error ? failed : 0, v->skipped, v->seconds);
       Text protections = {0};
-      add_protections(&protections, "", v->level, v->protections);
+      protections_add(&protections, "", v->level, v->protections);
       if (protections.used) {
         text_add(t, "    <properties><property name=\"protections\" value=\"");
         text_xml(t, protections.at);
@@ -243,7 +198,7 @@ void write_csv(const Grading *g, Text *t) {
       text_csv(t, mistakes.at);
       text_free(&mistakes);
       text_add(t, ",");
-      add_protections(&mistakes, "", v->level, v->protections);
+      protections_add(&mistakes, "", v->level, v->protections);
       text_csv(t, mistakes.at);
       text_free(&mistakes);
       text_add(t, "\n");
@@ -256,7 +211,13 @@ bool write_results(const Grading *g, bool last) {
   const struct {
     const char *path;
     void (*write)(const Grading *g, Text *t);
-  } files[] = {{g->json, write_json}, {g->junit, write_junit}, {g->gradescope, write_gradescope}, {g->csv, write_csv}};
+  } files[] = {{g->json, write_json},
+               {g->junit, write_junit},
+               {g->csv, write_csv},
+               {g->gradescope, write_gradescope},
+               {g->classroom50, write_classroom50},
+               {g->canvas, write_canvas},
+               {g->moodle, write_moodle}};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     Text t = {0};
     if (!files[i].path || (!last && file_is_stream(files[i].path)))

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 uint64_t exercise_version(const Exercise *e) {
-  enum { MAX_CACHED = 200 };
-  static uint64_t versions[MAX_CACHED];
-  static const Exercise *of[MAX_CACHED];
+  static uint64_t versions[MAX_EXERCISES];
+  static const Exercise *of[MAX_EXERCISES];
   static const char *const files[] = {"answer.h", "check.c", "driver.c", "driver.cu"};
   int place = 0;
-  while (place < MAX_CACHED && of[place] && of[place] != e)
+  while (place < MAX_EXERCISES && of[place] && of[place] != e)
     place++;
-  if (place < MAX_CACHED && of[place])
+  if (place < MAX_EXERCISES && of[place])
     return versions[place];
   uint64_t version = hash_text(0, e->id);
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -22,7 +21,7 @@ uint64_t exercise_version(const Exercise *e) {
     version = hash_text(version, text ? text : "");
     free(text);
   }
-  if (place < MAX_CACHED) {
+  if (place < MAX_EXERCISES) {
     of[place] = e;
     versions[place] = version;
   }
