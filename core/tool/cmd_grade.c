@@ -118,6 +118,7 @@ static const char **place_of(Grading *g, GradeArguments *a, const char *option) 
                  {"--classroom50", &g->classroom50},
                  {"--canvas", &g->canvas},
                  {"--moodle", &g->moodle},
+                 {"--page", &g->page},
                  {"--limit", &a->limit},
                  {"--sandbox", &a->sandbox},
                  {"--part", &a->part}};
@@ -145,6 +146,7 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
       return usage_error(argv[0], "%s needs a value", argv[i]);
     *place = argv[++i];
   }
+  a->merge |= g->page && a->file_count > 0; // of results that are there
   if (a->answers && a->class)
     return usage_error(argv[0], "--answers is for one learner, --class for many");
   if (a->file_count > 0 && !a->merge)
@@ -295,25 +297,34 @@ static int summary(const Grading *g) {
   return trouble > 0 ? EXIT_GRADER : passed == all ? EXIT_PASS : EXIT_ANSWER;
 }
 
-// The names of a class's folder, for --merge.
-static int read_class(Grading *g, const GradeArguments *a, const char *command) {
-  Grading class = {0};
-  if (!a->class)
+// The learners of a class's folder, for --merge.
+static int read_class(Grading *g, Grading *class, const char *folder, const char *command) {
+  if (!folder)
     return -1;
-  if (!add_class(&class, a->class))
-    return usage_error(command, "%s contains no folders; it must contain one for each learner", a->class);
-  g->class = allocate((size_t) class.learner_count, sizeof *g->class);
-  g->class_count = class.learner_count;
-  for (int i = 0; i < class.learner_count; i++)
-    g->class[i] = class.learners[i].name;
+  if (!add_class(class, folder))
+    return usage_error(command, "%s contains no folders; it must contain one for each learner", folder);
+  g->class = allocate((size_t) class->learner_count, sizeof *g->class);
+  g->class_count = class->learner_count;
+  for (int i = 0; i < class->learner_count; i++)
+    g->class[i] = class->learners[i].name;
   return -1;
 }
 
+// Where the answers are, for what compares them.
+static void find_folders(Grading *g, const Grading *class) {
+  for (int i = 0; i < g->learner_count; i++)
+    for (int j = 0; j < class->learner_count; j++)
+      if (strcmp(g->learners[i].name, class->learners[j].name) == 0)
+        g->learners[i].folder = class->learners[j].folder;
+}
+
 static int merge(Grading *g, const GradeArguments *a, const char *command) {
-  int status = read_class(g, a, command);
+  Grading class = {0};
+  int status = read_class(g, &class, a->class, command);
   status = status < 0 ? grading_merge(g, a->files, a->file_count, g->class, g->class_count) : status;
   if (status >= 0)
     return status;
+  find_folders(g, &class);
   if ((g->gradescope || g->classroom50) && g->learner_count > 1)
     return usage_error(command, "%s writes a file for one learner, but there are %d",
                        g->gradescope ? "--gradescope" : "--classroom50", g->learner_count);
@@ -322,7 +333,7 @@ static int merge(Grading *g, const GradeArguments *a, const char *command) {
 
 static int package(Grading *g, const GradeArguments *a, const char *command) {
   if (a->answers || a->class || a->merge || a->part || a->jobs || g->json || g->junit || g->csv || g->canvas ||
-      g->moodle)
+      g->moodle || g->page)
     return usage_error(command,
                        "%s writes a package and grades nothing: it takes only --only, --seed, --limit and --sandbox",
                        g->gradescope ? "--gradescope FILE.zip" : "--classroom50 DIR");
@@ -336,7 +347,7 @@ int cmd_grade(int argc, char **argv) {
   int status = parse(argc, argv, &g, &a);
   if (status < 0 && package_is_wanted(&g))
     return package(&g, &a, argv[0]);
-  const char *const files[] = {g.json, g.junit, g.csv, g.gradescope, g.classroom50, g.canvas, g.moodle};
+  const char *const files[] = {g.json, g.junit, g.csv, g.gradescope, g.classroom50, g.canvas, g.moodle, g.page};
   for (size_t i = 0; status < 0 && i < sizeof files / sizeof files[0]; i++)
     file_claim_stdout(files[i]);
   if (status < 0 && a.merge)

@@ -224,6 +224,10 @@ const Command commands[] = {
      "nothing\n" SANDBOX_HELP
      "--json FILE, --junit FILE, --csv FILE  write results; each file is valid at every moment, and begins with zero "
      "points. With --class, FILE holds all. - is standard output; the report then goes to stderr\n"
+     "--page FILE.html  write a page for the instructor: who passed what, where the class is stuck, similar answers, "
+     "feedback for each learner. --page FILE.html RESULTS.json makes it from files that --json wrote; with --class DIR "
+     "it "
+     "compares the answers\n"
      "--canvas FILE, --moodle FILE  write grades as these gradebooks import them\n"
      "--gradescope FILE, --classroom50 FILE.json  write one learner's results for these platforms\n"
      "--gradescope FILE.zip, --classroom50 DIR  grade nothing: write what the platform needs to grade with Ferry; it "

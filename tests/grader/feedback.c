@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a learner may read about an answer. Platforms show it to learners, so no hidden test shows in it.
 #include "grade.h"
+#include "tool/print/lesson.h"
 #include <string.h>
 
 static bool is_named_before(const Verdict *v, int test) {
@@ -13,12 +14,14 @@ static bool is_named_before(const Verdict *v, int test) {
 static void add_mistakes(Text *t, const Verdict *v) {
   for (int i = 0; i < v->test_count; i++) {
     const Mistake *m = v->tests[i].mistake;
+    char command[256];
     if (v->tests[i].status == STATUS_PASS || !m || is_named_before(v, i))
       continue;
     text_add(t, "%s%s.", v->tests[i].likely ? "This looks like: " : "Mistake: ", m->name);
     if (m->says)
       text_add(t, " %s", m->says);
-    text_add(t, " Read %s\n", m->lesson);
+    lesson_command(m->lesson, command, sizeof command);
+    text_add(t, "\nRead: %s\n", command);
   }
 }
 

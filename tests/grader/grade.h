@@ -23,9 +23,9 @@ typedef struct Grading {
   JudgeOptions options;
   bool secret_seed, complete;
   int jobs;
-  double limit;                                                                // seconds for all answers of a learner
-  const char *json, *junit, *csv, *gradescope, *classroom50, *canvas, *moodle; // paths, or NULL
-  unsigned protections;                                                        // in force in every run so far
+  double limit; // seconds for all answers of a learner
+  const char *json, *junit, *csv, *gradescope, *classroom50, *canvas, *moodle, *page; // paths, or NULL
+  unsigned protections;                                                               // in force in every run so far
   const char *level; // where that was on other machines; NULL: this run's
   int part, parts;   // --part 2/8; 0: everything
   char **class;      // with --part: the names of all learners, not of this part's alone
@@ -57,6 +57,7 @@ void write_gradescope(const Grading *g, Text *t);
 void write_classroom50(const Grading *g, Text *t);
 void write_canvas(const Grading *g, Text *t);
 void write_moodle(const Grading *g, Text *t);
+void write_page(const Grading *g, Text *t); // HTML, for the instructor
 
 // Which protections were in force, after `before`, and which were not; nothing before anything has been run.
 void protections_add(Text *t, const char *before, const char *level, unsigned protections);

@@ -217,7 +217,8 @@ bool write_results(const Grading *g, bool last) {
                {g->gradescope, write_gradescope},
                {g->classroom50, write_classroom50},
                {g->canvas, write_canvas},
-               {g->moodle, write_moodle}};
+               {g->moodle, write_moodle},
+               {g->page, write_page}};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     Text t = {0};
     if (!files[i].path || (!last && file_is_stream(files[i].path)))

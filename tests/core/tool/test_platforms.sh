@@ -69,7 +69,7 @@ for t in r["tests"]:
     assert t["status"] == "failed" and 0 <= t["score"] < t["max_score"] == 1 and t["output_format"] == "text", t
 assert abs(sum(t["score"] for t in r["tests"]) - r["score"]) < 1e-6
 assert [t["name"].split()[0] for t in r["tests"]] == ["3.1", "20.1"]
-assert "grid size rounded down" in r["tests"][1]["output"] and "chapter" not in r["tests"][1]["output"]
+assert "grid size rounded down" in r["tests"][1]["output"] and "#grid-block-guard" in r["tests"][1]["output"]
 for t in r["tests"]:
     check(sys.argv[2], t["output"])
 check(sys.argv[2], text)
