@@ -36,6 +36,11 @@ int cmd_bench(int argc, char **argv) {
   return hand_over(CONFIG_OBJECTS "/plots/bench/bench", argc, argv);
 }
 
+int cmd_pack(int argc, char **argv) {
+  (void)argc;
+  return run_script(CONFIG_ROOT "/tests/grader/pack.sh", argv);
+}
+
 int cmd_timeline(int argc, char **argv) {
   return hand_over(CONFIG_OBJECTS "/plots/trace/trace", argc, argv);
 }

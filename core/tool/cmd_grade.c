@@ -165,11 +165,25 @@ static int parse(int argc, char **argv, Grading *g, GradeArguments *a) {
   return -1;
 }
 
-// Marks each of "3.1,20.2"; false after a message.
+// Marks the exercises of a lesson ("20") or of a pack ("image"); false: there is none of that name.
+static bool choose_group(bool *wanted, const char *name) {
+  char prefix[32];
+  bool any = false;
+  const bool number = strspn(name, "0123456789") == strlen(name);
+  const int length = snprintf(prefix, sizeof prefix, number && strlen(name) == 1 ? "0%s_" : "%s_", name);
+  for (int i = 0; i < exercise_count(); i++)
+    if (strncmp(exercise_at(i)->id, prefix, (size_t)length) == 0 && exercise_at(i)->id[length + 1] == '_')
+      any = wanted[i] = true;
+  return any;
+}
+
+// Marks each of "3.1,20,image"; false after a message.
 static bool choose_named(bool *wanted, const char *list, const char *command) {
   char *names = strdup(list), *rest = NULL;
   bool found = true;
   for (char *name = names ? strtok_r(names, ",", &rest) : NULL; name && found; name = strtok_r(NULL, ",", &rest)) {
+    if (choose_group(wanted, name))
+      continue;
     const Exercise *e = exercise_named(command, name);
     found = e != NULL;
     for (int i = 0; found && i < exercise_count(); i++)

@@ -4,6 +4,7 @@
 #include "tool/print/lesson.h"
 #include "tool/print/pager.h"
 #include "tool/print/term.h"
+#include <ctype.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -102,6 +103,14 @@ void lesson_title(int chapter, char *title, size_t bytes) {
   globfree(&found);
 }
 
+// The lesson, or the pack whose exercise it is.
+static void group_title(const Exercise *e, char *title, size_t bytes) {
+  if (isdigit((unsigned char)e->id[0]))
+    lesson_title(e->chapter, title, bytes);
+  else
+    snprintf(title, bytes, "Pack %.*s", (int)strcspn(e->id, "_"), e->id);
+}
+
 static void list_one(const Exercise *e) {
   const Progress p = progress_of(e);
   const bool current = e == progress_current();
@@ -122,9 +131,9 @@ static void list_one(const Exercise *e) {
 int cmd_list(int argc, char **argv) {
   const bool ids = argc == 2 && strcmp(argv[1], "--ids") == 0, all = argc == 2 && strcmp(argv[1], "--all") == 0;
   const char *title;
-  int chapter = -1;
   if (argc == 2 && strcmp(argv[1], "--json") == 0)
     return list_json();
+  char heading[256] = "";
   if (argc > 1 && !ids && !all)
     return no_option(argv[0], argv[1]);
   if (!ids)
@@ -135,11 +144,11 @@ int cmd_list(int argc, char **argv) {
       printf("%s\n", e->id);
     if (ids || !(all || course_has(e)))
       continue;
-    if (e->chapter != chapter) {
-      char lesson[256];
-      lesson_title(e->chapter, lesson, sizeof lesson);
-      printf("%s%s%s%s\n", chapter < 0 ? "" : "\n", style(BOLD), lesson, style(PLAIN));
-      chapter = e->chapter;
+    char title_of[256];
+    group_title(e, title_of, sizeof title_of);
+    if (strcmp(title_of, heading) != 0) {
+      printf("%s%s%s%s\n", *heading ? "\n" : "", style(BOLD), title_of, style(PLAIN));
+      memcpy(heading, title_of, sizeof heading);
     }
     list_one(e);
   }

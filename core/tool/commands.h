@@ -47,6 +47,7 @@ int install_nvcc(void); // of ./ferry doctor --nvcc; an exit status
 int cmd_book(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_timeline(int argc, char **argv);
+int cmd_pack(int argc, char **argv);
 int cmd_scale(int argc, char **argv);
 int cmd_launch(int argc, char **argv);
 int cmd_launch_rank(int argc, char **argv);

@@ -216,7 +216,7 @@ const Command commands[] = {
      "--limit SECONDS   time for all answers of a learner (600); answers that are not graded by then count as "
      "timeouts\n"
      "--seed SECRET     the seed of the random inputs; without it, each run has new inputs\n"
-     "--only EX,EX      grade only these exercises\n"
+     "--only EX,EX      grade only these; 20 stands for lesson 20, and a pack's name for its exercises\n"
      "--part I/N        grade every Nth learner of --class, sorted by name, starting with the Ith: each of N machines "
      "grades one part\n"
      "--merge FILE...   grade nothing: merge files that --json wrote on other machines. With --class DIR, each learner "
@@ -236,6 +236,7 @@ const Command commands[] = {
      cmd_grade, false, HELP_ANYWHERE},
     {"confined", "run|inspect|step c|cu [options] < LISTING", "run a listing in the sandbox, as the live book does",
      SANDBOX_HELP, cmd_confined, true, HELP_ALONE},
+    {"pack", "new|check|add|remove|list", "add exercises of your own to the course", "", cmd_pack, false, HELP_OWN},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
      "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
     {"reference", "[EX]", "count what the solutions do, for the table after a pass", "", cmd_reference, true,

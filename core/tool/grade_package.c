@@ -25,7 +25,10 @@ static bool is_gradescope(const Grading *g) {
 }
 
 static bool is_classroom50(const Grading *g) {
-  return g->classroom50 && !ends_with(g->classroom50, ".json") && !file_is_stream(g->classroom50);
+  struct stat about;
+  if (!g->classroom50 || ends_with(g->classroom50, ".json"))
+    return false;
+  return stat(g->classroom50, &about) == 0 ? S_ISDIR(about.st_mode) : strcmp(g->classroom50, "-") != 0;
 }
 
 bool package_is_wanted(const Grading *g) {

@@ -15,8 +15,8 @@ sources() {
   find Makefile core plots tests docs .ci -type f \( -name Makefile -o -name '*.mk' -o -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
     -o -name '*.sh' -o -name '*.py' -o -name '*.awk' \) \
     -not -path '*/__pycache__/*' -not -path 'docs/*/*.c*' \
-    -not -path 'tests/hidden/*/right_*' -not -path 'tests/hidden/*/wrong_*' -not -path 'tests/hidden/*/refused_*' \
-    -not -path 'tests/hidden/*/answer.h' -not -path 'tests/grader/attacks/*' -not -path 'tests/grader/broken/*' \
+    -not -path '*/hidden/*/right_*' -not -path '*/hidden/*/wrong_*' -not -path 'tests/hidden/*/refused_*' \
+    -not -path '*/hidden/*/answer.h' -not -path 'tests/grader/attacks/*' -not -path 'tests/grader/broken/*' \
     -not -path 'tests/*/programs/*' -not -path 'tests/programs/*.c*' -not -path 'tests/*/kernels/*' | LC_ALL=C sort
 }
 

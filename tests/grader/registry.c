@@ -39,8 +39,11 @@ const Exercise *exercise_find(const char *name) {
     *dot = '\0';
   const Exercise *found = NULL;
   int lesson, order, end = 0;
+  char pack[32];
   if (sscanf(plain, "%d.%d%n", &lesson, &order, &end) == 2 && !plain[end])
     snprintf(plain, sizeof plain, "%02d_%d_", lesson, order);
+  else if (sscanf(plain, "%31[a-z0-9].%d%n", pack, &order, &end) == 2 && !plain[end])
+    snprintf(plain, sizeof plain, "%s_%d_", pack, order);
   for (int i = 0; i < exercise_count(); i++) {
     const Exercise *e = exercise_at(i);
     if (strcmp(e->id, plain) == 0)
@@ -58,12 +61,15 @@ const Exercise *exercise_find(const char *name) {
 }
 
 const char *exercise_number(const Exercise *e) {
-  static char numbers[4][16];
+  static char numbers[4][32];
   static int last;
   char *number = numbers[last = (last + 1) % 4];
   int lesson = 0, order = 0;
+  char pack[13];
   if (sscanf(e->id, "%d_%d_", &lesson, &order) == 2)
     snprintf(number, sizeof numbers[0], "%d.%d", lesson, order);
+  else if (sscanf(e->id, "%12[a-z0-9]_%d_", pack, &order) == 2) // of a pack
+    snprintf(number, sizeof numbers[0], "%s.%d", pack, order);
   else
     snprintf(number, sizeof numbers[0], "%d", lesson);
   return number;

@@ -36,7 +36,7 @@ def squeezed(text):
 def answers(pattern):
     """{exercise: its solution and the other right answers}"""
     found = {}
-    for solution in sorted((ROOT / "solutions").glob("[0-9][0-9]_[0-9]_*.c*")):
+    for solution in sorted((ROOT / "solutions").glob("*_[0-9]_*.c*")):
         if re.search(pattern, solution.stem):
             others = sorted((ROOT / "tests/hidden" / solution.stem).glob("right_*.c*"))
             found[solution.stem] = [solution] + others

@@ -146,6 +146,7 @@ assert "ferry/Makefile" in files and "ferry/tests/hidden/20_1_saxpy/check.c" in 
 assert not [f for f in files if f.startswith(("ferry/build", "ferry/work", "ferry/.git/"))]
 END
 says 'a folder for Classroom 50' 0 'autograders/ASSIGNMENT' "$ferry" grade --classroom50 "$work/c50" --only 3.1
+says 'and again' 0 'autograders/ASSIGNMENT' "$ferry" grade --classroom50 "$work/c50" --only 3.1
 python3 -m py_compile "$work/c50/autograder.py" && [ -x "$work/c50/setup.sh" ] && grep -qE -- '--seed [0-9a-f]{32} --only 3.1 ' "$work/c50/grade.sh"
 result $? 'draws a seed of its own' "$(cat "$work/c50/grade.sh")"
 [ "$(stat -c %s "$work/c50/ferry.tar.gz")" -lt $((10 << 20)) ]

@@ -1,0 +1,18 @@
+// mistake: grid size rounded down
+#include <cuda_runtime.h>
+
+__global__ void blur(float *out, const float *in, int rows, int columns) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (r >= rows || c >= columns)
+    return;
+  float sum = 0;
+  for (int dr = -1; dr <= 1; dr++)
+    for (int dc = -1; dc <= 1; dc++)
+      sum += in[min(max(r + dr, 0), rows - 1) * columns + min(max(c + dc, 0), columns - 1)];
+  out[r * columns + c] = sum / 9;
+}
+
+extern "C" void blur_on_device(float *out, const float *in, int rows, int columns) {
+  dim3 block(32, 8), grid(columns / 32, rows / 8);
+  blur<<<grid, block>>>(out, in, rows, columns);
+}
