@@ -63,7 +63,7 @@ read_pack() { # DIR
 }
 
 remove_files() { # NAME
-  rm -rf "$root/tests/hidden/$1"_[1-9]_* "$root/tests/hidden/$1.pack"
+  rm -rf "$root/tests/hidden/$1"_[1-9]_* "$root/tests/hidden/$1.pack" "$root/tests/hidden/$1.equivalent"
   rm -f "$root/solutions/$1"_[1-9]_* "$root/exercises/$1"_[1-9]_*
 }
 
@@ -73,6 +73,9 @@ copy_files() { # DIR
     cp -R "$1/hidden/$id" "$root/tests/hidden/"
     cp "$1/solutions/$id".* "$root/solutions/"
   done < <(ids_in "$1")
+  if [ -f "$1/equivalent.txt" ]; then
+    cp "$1/equivalent.txt" "$root/tests/hidden/$name.equivalent"
+  fi
   { sed -n '1s/^# *//p' "$1/README.md" 2>/dev/null || true; } >"$root/tests/hidden/$name.pack"
 }
 
