@@ -112,11 +112,33 @@ static const char *reached_from(Region *r, int before, int segment) {
   return text_of("(and %s %s)", symbols[n->condition].name, edge_condition(r, n->context, n->segment, segment));
 }
 
+static LLVMValueRef accessed(LLVMValueRef i) {
+  return LLVMIsALoadInst(i) ? LLVMGetOperand(i, 0) : LLVMIsAStoreInst(i) ? LLVMGetOperand(i, 1) : NULL;
+}
+
+// What holds where the segment has been executed: __builtin_assume, and that no index is out of bounds.
+static const char *segment_facts(Region *r, int context, int segment) {
+  char *all = (char *)"";
+  for (LLVMValueRef i = segments[segment].first;; i = LLVMGetNextInstruction(i)) {
+    const bool assumed = LLVMIsACallInst(i) && strcmp(callee_of(i), "llvm.assume") == 0;
+    LLVMValueRef from = assumed ? LLVMGetOperand(i, 0) : accessed(i);
+    if (from) {
+      const Value v = evaluate(r, context, from);
+      if ((v.kind == CONDITION || v.kind == POINTER) && strcmp(v.text, "true") != 0)
+        all = text_of("%s %s", all, v.text);
+    }
+    if (i == segments[segment].last)
+      return all;
+  }
+}
+
 // What branches before the region have decided.
 static const char *facts(Region *r) {
   char *all = (char *)"(and true";
   for (int t = 0; t < segment_count; t++) {
     const Segment *s = &segments[t];
+    if (dominates[t][r->start] && t != r->start)
+      all = text_of("%s%s", all, segment_facts(r, BEFORE, t));
     if (!dominates[t][r->start] || s->before_count != 1 || segments[s->before[0]].barrier || r->start == 0)
       continue;
     all = text_of("%s %s", all, edge_condition(r, BEFORE, s->before[0], t));
