@@ -69,6 +69,11 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       o->sass = true;
       continue;
     }
+    if (strcmp(option, "--prove") == 0 || strcmp(option, "--no-proof") == 0) {
+      o->prove |= option[2] == 'p';
+      o->no_proof |= option[2] == 'n';
+      continue;
+    }
     if (strcmp(option, "--nvcc") == 0) {
       o->nvcc = true;
       continue;

@@ -321,6 +321,8 @@ bool inspect_write_bare(InspectJob *j) {
     rename_main(text, code);
     fprintf(out, "%s", text);
     put_main(out, j, &k, grid, block);
+    if (!o->no_proof)
+      inspect_begin_proof(j, o->kernel ? o->kernel : k.name, grid, block);
     j->inspection.source = j->build.bare; // which has the file's lines
     o->kernel = NULL;                     // no other is launched
   }

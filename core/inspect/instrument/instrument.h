@@ -31,6 +31,7 @@ typedef struct InspectOptions {
   char **arguments; // of the program, NULL-terminated
   // A kernel alone, which a main of Ferry's launches: "8", "16,16", bytes, "n=1000" (bare_kernel.c).
   bool bare;
+  bool prove, no_proof; // say why there is no proof (proof.c); try none
   const char *grid, *block, *shared, *kernel_arguments[INSPECT_ARGUMENTS];
   int argument_count;
 } InspectOptions;
@@ -46,6 +47,13 @@ typedef struct InspectBuild {
   bool dual;                        // the program contains an uninstrumented version of its kernels, too
   bool nvcc;                        // it was compiled as ./ferry nvcc compiles
 } InspectBuild;
+
+// A proof that is tried while the program is built and run (proof.c).
+typedef struct InspectProof {
+  char kernel[300], block[64];
+  int axes[2];         // of the grid and of a block
+  int process, answer; // a descriptor; 0: none is tried
+} InspectProof;
 
 typedef struct InspectJob InspectJob;
 
@@ -64,6 +72,7 @@ extern const InspectSubject inspect_own_program;
 struct InspectJob {
   InspectOptions options;
   InspectBuild build;
+  InspectProof proof;
   Inspection inspection;
   const InspectSubject *subject;
   void *data; // the subject's
@@ -78,6 +87,10 @@ int inspect_run_stages(InspectJob *job);
 bool inspect_build_program(InspectJob *job);
 // Writes build.bare. False, with a message: the options do not say how to launch a kernel of the file.
 bool inspect_write_bare(InspectJob *job);
+// Starts a proof for the kernel and launches of such grids and blocks ("16, 16, 1").
+void inspect_begin_proof(InspectJob *job, const char *kernel, const char *grid, const char *block);
+int inspect_axes(const char *shape);
+int inspect_report_proof(InspectJob *job);
 bool inspect_run_program(InspectJob *job, bool descending);
 bool inspect_ask_nvcc(const InspectJob *job, const char *used, const char *sass);
 // The flags with which nvcc has ptxas count registers: for the modeled GPU, or, if `oldest`, for the oldest that nvcc 13 knows. NULL: the

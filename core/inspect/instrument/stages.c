@@ -84,6 +84,7 @@ static int report(InspectJob *j) {
   if (i->launched && !o->table && !o->gcc)
     inspect_wrapped(0, "Checked only for these launches: %s%sarrays of zeros, of a permutation and of random numbers.",
                     i->launched, *i->launched ? ", each with " : "");
+  const int proof = o->bare && !o->no_proof ? inspect_report_proof(j) : EXIT_PASS;
   if (o->gcc)
     inspect_print_gcc(i);
   else if (o->table)
@@ -95,7 +96,7 @@ static int report(InspectJob *j) {
     fprintf(stderr, "ferry inspect: the report cannot be written: %s\n", file_problem());
     return EXIT_GRADER;
   }
-  return inspection_errors(i) ? EXIT_ANSWER : EXIT_PASS;
+  return inspection_errors(i) ? EXIT_ANSWER : proof;
 }
 
 int inspect_run_stages(InspectJob *j) {

@@ -4,7 +4,7 @@
 //   --kernel NAME             the kernel, also an instance of a template: 'k<float, 4>'
 //   --grid X,Y,Z --block ...  a launch for which the kernel is made. Grids and blocks of no more axes are meant, and if nothing can be
 //                             proved of all of them, all grids with such blocks, and then such launches, are tried
-//   --time MS                 for each question to the solver (default 1000)
+//   --time MS, --all MS       for each question to the solver, and for all (default 1000 and 60000)
 //   -I, -D, -include          for the compiler
 //   --verbose                 shows the intermediate representation, and each question
 // Prints one line: "proved ...", "race ...", "not proved: ..." or "not tried: ...". The exit status is 0, 1, 2 or 3; 4 if clang or Z3
@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-Options options = {.grid_axes = 1, .block_axes = 1, .milliseconds = 1000};
+Options options = {.grid_axes = 1, .block_axes = 1, .milliseconds = 1000, .all_milliseconds = 60000};
 static int given_grid[3], given_block[3];
 
 void not_tried(const char *why, ...) {
@@ -75,6 +76,8 @@ static bool parse(int argc, char **argv) {
       options.kernel = argv[++i];
     else if (strcmp(option, "--time") == 0 && more)
       options.milliseconds = atoi(argv[++i]);
+    else if (strcmp(option, "--all") == 0 && more)
+      options.all_milliseconds = atoi(argv[++i]);
     else if ((strcmp(option, "--grid") == 0 || strcmp(option, "--block") == 0) && more) {
       if (!read_shape(argv[++i], option[2] == 'g' ? given_grid : given_block))
         return false;
@@ -95,6 +98,15 @@ static bool parse(int argc, char **argv) {
 
 static int axes_of(const int shape[3]) {
   return shape[2] > 1 ? 3 : shape[1] > 1 ? 2 : 1;
+}
+
+bool is_late(void) {
+  static struct timespec begun;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (!begun.tv_sec)
+    begun = now;
+  return (now.tv_sec - begun.tv_sec) * 1000 > options.all_milliseconds;
 }
 
 // In a process of its own, since an attempt may end anywhere. Its line of text is kept.
@@ -129,6 +141,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: prove-races FILE.cu --kernel NAME [--grid X,Y,Z] [--block X,Y,Z] [--time MS] [-I DIR]\n");
     return EXIT_NO_TOOLS;
   }
+  is_late();
   LLVMValueRef kernel = load_kernel();
   options.grid_axes = axes_of(given_grid);
   options.block_axes = axes_of(given_block);

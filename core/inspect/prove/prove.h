@@ -25,9 +25,9 @@ __extension__ typedef __int128 wide;
 typedef struct Options {
   const char *file, *kernel, *flags[64];
   int flag_count;
-  int grid[3], block[3];     // 0: any
-  int grid_axes, block_axes; // along which there may be more than one block or thread
-  int milliseconds;          // for each question
+  int grid[3], block[3];              // 0: any
+  int grid_axes, block_axes;          // along which there may be more than one block or thread
+  int milliseconds, all_milliseconds; // for each question; for all
   bool verbose;
 } Options;
 extern Options options;
@@ -166,6 +166,7 @@ Value evaluate_phi(Region *r, int version, LLVMValueRef phi);
 // ---- solver.c ----
 typedef enum Answer { UNSATISFIABLE, SATISFIABLE, UNKNOWN } Answer;
 void start_solver(void);
+bool is_late(void);
 // `first` holds of thread 1, `second` of thread 2, `both` is written with both.
 Answer ask(const char *first, const char *second, const char *both, bool same_block, bool small);
 const char *instance_of(const char *text, int thread, bool same_block);
