@@ -109,7 +109,7 @@ static bool launch_races(const InspectJob *j, const char *launch) {
   words_add(&c, "--arg");
   words_add(&c, "*=[16 * threads + 4096]");
   add_flags(&c, &j->options);
-  run_tool(c.items, NULL, NULL, "/dev/null", "/dev/null");
+  run_tool(c.items, j->build.folder, NULL, "/dev/null", "/dev/null");
   char *found = file_read(json, NULL);
   const bool races = found && strstr(found, "{\"type\": \"finding\", \"kind\": \"race");
   free(found);

@@ -17,7 +17,7 @@ static Scope wider(Scope a, Scope b) {
 
 static bool is_plain(const Poly *p) {
   return p->count == 1 && p->terms[0].symbols[0] && !p->terms[0].symbols[1] &&
-         (p->terms[0].factor == 1 || p->terms[0].factor == -1);
+         !symbols[p->terms[0].symbols[0]].counts && (p->terms[0].factor == 1 || p->terms[0].factor == -1);
 }
 
 static bool has_large_factor(const Poly *p) {

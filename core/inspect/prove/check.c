@@ -28,9 +28,9 @@ static void add_touch(Region *r, const Node *n, LLVMValueRef instruction, LLVMVa
     not_tried("the pointer in line %d is read from memory, or may point into several arrays", line_of(instruction));
   if (strcmp(v.base, "null") == 0)
     not_tried("the pointer in line %d is null", line_of(instruction));
-  if (strncmp(v.base, "value", 5) == 0 && how != READ)
-    not_tried("line %d changes a struct that is a parameter", line_of(instruction));
-  if (strcmp(v.base, "local") == 0 || strcmp(v.base, "constant") == 0 || strncmp(v.base, "value", 5) == 0)
+  if (strcmp(v.base, "constant") == 0 && how != READ)
+    not_tried("line %d writes to constant memory", line_of(instruction));
+  if (bytes == 0 || strcmp(v.base, "local") == 0 || strcmp(v.base, "constant") == 0 || strncmp(v.base, "value", 5) == 0)
     return;
   if (touch_count == MAX_TOUCHES)
     not_tried("the kernel has too many accesses");

@@ -172,11 +172,15 @@ static void find_written(void) {
     }
 }
 
-bool is_written(LLVMValueRef argument) {
+bool is_written_directly(LLVMValueRef argument) {
   for (int i = 0; i < written_count; i++)
     if (written[i] == argument)
       return true;
-  return writes_anywhere;
+  return written_count == 256;
+}
+
+bool is_written(LLVMValueRef argument) {
+  return writes_anywhere || is_written_directly(argument);
 }
 
 bool value_is_uniform(LLVMValueRef v) {
@@ -188,6 +192,24 @@ bool value_is_uniform(LLVMValueRef v) {
 
 bool control_is_uniform(int segment) {
   return !influenced[segment];
+}
+
+// Post-dominators mean nothing where the end cannot be reached.
+static void require_end(void) {
+  static bool ends[MAX_SEGMENTS];
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int s = 0; s < segment_count; s++) {
+      bool does = segments[s].next_count == 0;
+      for (int i = 0; i < segments[s].next_count; i++)
+        does |= ends[segments[s].next[i]];
+      changed |= does != ends[s];
+      ends[s] = does;
+    }
+  }
+  for (int s = 0; s < segment_count; s++)
+    if (!ends[s])
+      not_tried("the loop in line %d has no end", line_of(segments[s].last));
 }
 
 // The value differs by itself, or by its operands.
@@ -266,6 +288,7 @@ void analyze_flow(LLVMValueRef kernel) {
   static int state[MAX_SEGMENTS];
   cut_into_segments(kernel);
   connect_segments();
+  require_end();
   find_dominators(dominates, false);
   find_dominators(follows, true);
   find_loops(0, state);

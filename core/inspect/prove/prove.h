@@ -54,7 +54,7 @@ typedef enum Scope { PER_LAUNCH, PER_BLOCK, PER_THREAD } Scope;
 typedef struct Symbol {
   char name[24];
   Scope scope;
-  bool is_condition;
+  bool is_condition, counts; // counts: the iterations of a loop
   wide low, high;
   const char *rule;  // what holds of it; NULL: only its range
   const char *shown; // in a counterexample; NULL: not
@@ -113,10 +113,12 @@ extern Loop loops[MAX_LOOPS];
 extern bool dominates[MAX_SEGMENTS][MAX_SEGMENTS];
 void analyze_flow(LLVMValueRef kernel);
 int segment_of(LLVMValueRef instruction);
-Loop *loop_at(int header);              // NULL: no header
-bool control_is_uniform(int segment);   // all threads of the block execute it, or none
-bool value_is_uniform(LLVMValueRef v);  // the same in all threads of a block
-bool is_written(LLVMValueRef argument); // by any access that this argument's pointer leads to
+Loop *loop_at(int header);             // NULL: no header
+bool control_is_uniform(int segment);  // all threads of the block execute it, or none
+bool value_is_uniform(LLVMValueRef v); // the same in all threads of a block
+// By any access that this argument's pointer may lead to, or by one that it leads to at once.
+bool is_written(LLVMValueRef argument);
+bool is_written_directly(LLVMValueRef argument);
 LLVMValueRef origin_of(LLVMValueRef pointer);
 
 // ---- value.c ----

@@ -174,6 +174,7 @@ static Poly iteration(const Region *r, int version, const Loop *l) {
   const Scope scope = version == BEFORE && control_is_uniform(l->header) ? PER_BLOCK : PER_THREAD;
   Counter *c = allocate(sizeof *c);
   *c = (Counter){r, version, l, new_symbol(scope, 0, (wide)1 << 62, NULL), counters};
+  symbols[c->symbol].counts = true;
   counters = c;
   return poly_symbol(c->symbol);
 }

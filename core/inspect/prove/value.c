@@ -149,7 +149,9 @@ static Value argument_value(LLVMValueRef argument) {
   const char *name = LLVMGetValueName2(argument, &length);
   memo[index].of = argument;
   if (LLVMGetTypeKind(LLVMTypeOf(argument)) == LLVMPointerTypeKind)
-    memo[index].value = pointer_to(text_of("%s %s", is_by_value(argument, index) ? "value" : "array", name));
+    memo[index].value = !is_by_value(argument, index)   ? pointer_to(text_of("array %s", name))
+                        : is_written_directly(argument) ? pointer_to("local") // the thread's copy
+                                                        : pointer_to(text_of("value %s", name));
   else
     memo[index].value = opaque(LLVMTypeOf(argument), PER_LAUNCH);
   if (memo[index].value.kind == NUMBER)
