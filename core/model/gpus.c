@@ -3,7 +3,7 @@
 // named, ASSUMED, or UNCHECKED: from memory, and no source was found for it. docs/model.md shows what came of it.
 //
 // Which source for what:
-// - multiprocessors, clocks, buses, caches of T4, RTX 4090 and H100 SXM5: outputs of deviceQuery; of the cards from GTX 1650 to
+// - multiprocessors, clocks, buses, caches of T4, RTX 2080 Ti, 4090 and H100 SXM5: outputs of deviceQuery; of the cards from GTX 1650 to
 //   RTX 3080: nvbench's header of each report; resident blocks, warps, registers, shared memory by architecture: arch_traits.cuh;
 // - A100 and V100: copies of the tables of NVIDIA's A100 white paper; H100 PCIe: the same of the H100 white paper, which has
 //   2000 GB/s where the card's data sheet is said to have 2039;
@@ -348,6 +348,38 @@ const struct model_gpu model_gpus[] = {
         .l2 = GIVEN(3072, NVBENCH),
         .l2_rate = DERIVED(630, "A40's 2400 GB/s by multiprocessors and clock, " CACHES),
         .tensor = ASSUMED(20, "RTX 3090's by multiprocessors and clock"),
+        CARD_ONLY,
+    },
+    {
+        .id = "a4000",
+        .name = "NVIDIA RTX A4000",
+        .architecture = &model_ampere_86,
+        .sms = GIVEN(48, SYSRQMTS),
+        .clock = GIVEN(1560, SYSRQMTS),
+        .memory = DERIVED(16384, "16 GB, " SYSRQMTS),
+        .memory_clock = DERIVED(7000, "14 Gbit/s, " SYSRQMTS),
+        .memory_bus = GIVEN(256, SYSRQMTS),
+        .dram = GIVEN(448, SYSRQMTS),
+        .dram_share = ASSUMED(0.94, "as A40's, " STREAMS),
+        .l2 = GIVEN(4096, SYSRQMTS),
+        .l2_rate = DERIVED(1230, "A40's 2400 GB/s by multiprocessors and clock, " CACHES),
+        .tensor = ASSUMED(77, "A6000's by multiprocessors and clock"),
+        CARD_ONLY,
+    },
+    {
+        .id = "rtx2080ti",
+        .name = "NVIDIA RTX 2080 Ti",
+        .architecture = &model_turing,
+        .sms = GIVEN(68, QUERY),
+        .clock = GIVEN(1545, QUERY),
+        .memory = GIVEN(10986, QUERY),
+        .memory_clock = GIVEN(7000, QUERY),
+        .memory_bus = GIVEN(352, QUERY),
+        .dram = DERIVED(616, "memory clock and bus"),
+        .dram_share = ASSUMED(0.92, "as L40's"),
+        .l2 = GIVEN(5632, QUERY),
+        .l2_rate = ASSUMED(1730, "V100's by multiprocessors and clock, less a quarter"),
+        .tensor = ASSUMED(54, "half of what is summed in float16"),
         CARD_ONLY,
     },
     {

@@ -2,6 +2,7 @@
 // Compares the model with published measurements: reads plots/published/tables.tsv, prints Markdown for docs/model.md, and rows
 // for the plot with --rows. `plots/model/page.sh` puts both in their places.
 #include "kernels.h"
+#include "requests.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -201,6 +202,8 @@ static void print_rows(void) {
 }
 
 int main(int argc, char **argv) {
+  if (argc == 2 && strcmp(argv[1], "--requests") == 0)
+    return answer_requests(stdin);
   if (argc < 3 || (strcmp(argv[2], "fitted") && strcmp(argv[2], "held") && strcmp(argv[2], "apart") &&
                    strcmp(argv[2], "worst") && strcmp(argv[2], "parameters") && strcmp(argv[2], "rows"))) {
     fprintf(stderr, "usage: %s TABLES fitted|held|apart|worst|parameters|rows\n", argv[0]);

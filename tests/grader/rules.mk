@@ -34,7 +34,7 @@ CHECK_C :=
 endif
 
 # What the program takes of the library: objects that need no other.
-FERRY_CORE_OBJ := $(addprefix $(B)/core/,model/architectures.o model/gpu.o model/gpus.o model/kernel.o base/json_scan.o)
+FERRY_CORE_OBJ := $(addprefix $(B)/core/,model/architectures.o model/count_names.o model/gpu.o model/gpus.o model/kernel.o base/json_scan.o)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
 REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
 SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model/count_names.h"
+
 // ---- what was counted --------------------------------------------------------------------------------------------------
 
 typedef struct Spot {
@@ -77,7 +79,8 @@ typedef struct InspectKernel {
   bool mixed; // the mix is known
   InspectMix mix;
   InspectTime time;
-  InspectCounters counters; // if time.launches
+  InspectCounters counters;    // if time.launches
+  struct model_counts modeled; // likewise: all that the model used, of all launches together
   InspectLine *lines;
   int line_count;
   InspectBarrier *barriers;

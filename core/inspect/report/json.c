@@ -47,6 +47,15 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
   text_add(t, "}\n");
 }
 
+// What the model computes a time from: of a launch, on average.
+static void text_modeled(Text *t, const InspectKernel *k) {
+  text_add(t, ", \"model_counts\": {");
+  for (int i = 0; i < MODEL_COUNTS; i++)
+    text_add(t, "%s\"%s\": %.10g", i ? ", " : "", model_count_names[i],
+             ((const double *)&k->modeled)[i] / k->time.launches);
+  text_add(t, "}");
+}
+
 static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
   const InspectSm sm = inspect_sm(i);
   text_add(t, "{\"type\": \"kernel\", \"kernel\": ");
@@ -71,6 +80,8 @@ static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
              c->instructions);
   if (k->time.launches > 0)
     text_add(t, ", \"modeled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
+  if (k->time.launches > 0)
+    text_modeled(t, k);
   if (k->registers)
     text_add(t, ", \"registers\": %d, \"local_bytes\": %d, \"spill_bytes\": %d, \"occupancy\": %.4g}\n", k->registers,
              k->local, k->spilled, inspect_occupancy(&sm, k, k->registers));

@@ -170,6 +170,13 @@ static void take_counts(InspectKernel *k, char **f) {
   c->instructions += strtod(f[7], NULL);
 }
 
+static void take_modeled(InspectKernel *k, char **f) {
+  double *counts = (double *)&k->modeled;
+  char *at = f[2];
+  for (int i = 0; i < MODEL_COUNTS; i++)
+    counts[i] += strtod(at, &at);
+}
+
 static void take_time(InspectKernel *k, char **f) {
   InspectTime *t = &k->time;
   t->launches += strtod(f[2], NULL);
@@ -294,6 +301,8 @@ void inspection_take(Inspection *i, FILE *record, bool descending) {
       take_mix(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "counts") == 0 && !descending)
       take_counts(&i->kernels[kernels[kernel]], f);
+    else if (strcmp(f[0], "modeled") == 0 && !descending)
+      take_modeled(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "time") == 0 && !descending)
       take_time(&i->kernels[kernels[kernel]], f);
     else if (strcmp(f[0], "barrier") == 0)

@@ -46,6 +46,14 @@ static void write_counts(FILE *out, const struct model_counts *c, size_t number)
           c->dram_reads, c->dram_writes, instructions);
 }
 
+// The counts themselves, in the order of struct model_counts.
+static void write_modeled(FILE *out, const struct model_counts *c, size_t number) {
+  fprintf(out, "modeled\t%zu\t", number);
+  for (size_t i = 0; i < sizeof *c / sizeof(double); i++)
+    fprintf(out, "%s%.10g", i ? " " : "", ((const double *)c)[i]);
+  fputc('\n', out);
+}
+
 static void write_time(FILE *out, const struct modeled *m, size_t number) {
   fprintf(out, "time\t%zu\t%g\t%g\t%g\t%g\t%g\t%g", number, m->launches, m->seconds, m->least,
           m->resident / m->launches, m->share / m->launches,
@@ -88,6 +96,7 @@ static void write_kernel(FILE *out, const struct kernel *k, size_t number) {
   if (k->modeled) {
     write_time(out, k->modeled, number);
     write_counts(out, &k->modeled->counts, number);
+    write_modeled(out, &k->modeled->counts, number);
   }
   for (const struct barrier *b = k->barriers; b; b = b->next) {
     fprintf(out, "barrier\t%zu", number);
