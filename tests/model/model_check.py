@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares modeled times with published measurements of other projects' kernels (docs/dev/model_measured.md)."""
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import kernelbench
 import spaces
 
 BUILD = os.environ.get("FERRY_BUILD", "build")
@@ -94,19 +96,86 @@ def compare_spaces(options, rows_file):
     print("| **median of %d spaces** | | | %.2f | %.2f | x%.2f | |" % (len(results), *middle))
 
 
+# ---- KernelBench -----------------------------------------------------------------------------------------------------
+
+
+def ordered(rows):
+    """(Pairs in the measured order, pairs), without those that are within 5 %."""
+    right = pairs = 0
+    for i, (_, ours, theirs) in enumerate(rows):
+        for _, our_other, other in rows[i + 1:]:
+            if max(theirs, other) / min(theirs, other) > 1.05:
+                pairs += 1
+                right += (ours < our_other) == (theirs < other)
+    return right, pairs
+
+
+def in_order(groups):
+    counted = [ordered(rows) for rows in groups]
+    right, pairs = sum(c[0] for c in counted), sum(c[1] for c in counted)
+    return "%d of %d (%.0f %%)" % (right, pairs, 100 * right / pairs) if pairs else "none"
+
+
+def kernelbench_rows(folder, sealed):
+    """(Table, GPU, kind, problem with its sizes, modeled and measured seconds)."""
+    rows = []
+    for commit, results, gpu in kernelbench.TABLES:
+        measured, asked, owners = kernelbench.times(folder, commit, results), [], []
+        for name, (kind, launched) in sorted(kernelbench.problems(folder, commit).items()):
+            digit = hashlib.sha256(name.encode()).hexdigest()[0]
+            if name in measured and (digit >= "8") == sealed:
+                owners.append((name, kind, launched))
+                asked += kernelbench.requests(gpu, launched)
+        answers = iter(modeled(asked))
+        for name, kind, launched in owners:
+            us = sum(next(answers)[0] for _ in launched)
+            rows.append((results, gpu, kind, name + str(launched), us * 1e-6, measured[name]))
+    return rows
+
+
+def compare_kernelbench(options, rows_file):
+    rows = kernelbench_rows(options.kernelbench, options.sealed)
+    print("\n| problems | GPUs | rows | pairs on one GPU | pairs of one problem | error | bias |\n| --- | --- | ---: | --- | --- | ---: | ---: |")
+
+    def line(name, chosen):
+        by_table, by_problem = {}, {}
+        for row in chosen:
+            by_table.setdefault(row[0], []).append(row[3:])
+            by_problem.setdefault(row[3], []).append(row[3:])
+        ratios = [row[4] / row[5] for row in chosen]
+        print("| %s | %d | %d | %s | %s | x%.2f | %.2f |" % (name, len(by_table), len(chosen), in_order(by_table.values()),
+                                                         in_order(by_problem.values()), spaces.error(ratios), spaces.geometric(ratios)))
+
+    for kind in sorted({row[2] for row in rows}):
+        line(kind, [row for row in rows if row[2] == kind])
+    line("**all**", rows)
+    line("**all but convolutions**", [row for row in rows if row[2] != "convolution"])
+    print("\n| times of | GPU | rows | pairs | error | bias |\n| --- | --- | ---: | --- | ---: | ---: |")
+    for _, results, gpu in kernelbench.TABLES:
+        chosen = [row for row in rows if row[0] == results and row[2] != "convolution"]
+        ratios = [row[4] / row[5] for row in chosen]
+        print("| %s | %s | %d | %s | x%.2f | %.2f |" %
+              (results, gpu, len(chosen), in_order([[row[3:] for row in chosen]]), spaces.error(ratios), spaces.geometric(ratios)))
+    for row in rows if rows_file else []:
+        rows_file.write("KernelBench %s\t%s\t%s\t%.6g\t%.6g\t%s\n" % (row[0], row[1], row[3], 1e6 * row[5], 1e6 * row[4], row[2]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--benchmark-hub", metavar="DIR", help="AutoTuningAssociation/benchmark_hub, a clone or bare")
+    parser.add_argument("--kernelbench", metavar="DIR", help="ScalingIntelligence/KernelBench, likewise")
     parser.add_argument("--sealed", action="store_true", help="the half that is not for development")
     parser.add_argument("--counts", metavar="FILE", help="keep the inspector's counts here, and use those that are there")
     parser.add_argument("--count-only", action="store_true", help="inspect, and compare nothing")
     parser.add_argument("--rows", metavar="FILE", help="write a row for each configuration")
     options = parser.parse_args()
-    if not options.benchmark_hub:
+    if not options.benchmark_hub and not options.kernelbench:
         parser.error("nothing to compare: name a checkout")
     rows_file = open(options.rows, "w") if options.rows else None
     if options.benchmark_hub:
         compare_spaces(options, rows_file)
+    if options.kernelbench:
+        compare_kernelbench(options, rows_file)
     if rows_file:
         rows_file.close()
     return 0

@@ -183,7 +183,7 @@ class Polygon:
         return scaled(counts, 2e7 / (Polygon.launched(p) * each), rounds(20000000, each), 2e7 * 8, 2e7 * 4)
 
 
-KERNELS = [Convolution, Dedispersion, Polygon]
+KERNELS = [Dedispersion, Polygon, Convolution]
 OF_A_BLOCK = ["threads", "shared_bytes", "registers", "ways"]
 
 
