@@ -374,7 +374,11 @@ counters: setup ## compare the inspector's counts with published hardware counte
 	@$(MAKE) ferry
 	@python3 tests/counters/counters.py $(ARGS)
 
-.PHONY: book counters mutants races sanitize sanitize-address sanitize-thread format format-check
+model-check: setup ## compare modeled times with published measurements of other projects' kernels (ARGS="--help")
+	@$(MAKE) ferry bench
+	@python3 tests/model/model_check.py $(ARGS)
+
+.PHONY: book counters model-check mutants races sanitize sanitize-address sanitize-thread format format-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
 	@$(MAKE) ferry

@@ -12,17 +12,18 @@ import tempfile
 
 import kernelbench
 import spaces
+import strides
 
 BUILD = os.environ.get("FERRY_BUILD", "build")
 ARCHITECTURES = {"a100": "sm_80", "rtx2080ti": "sm_75"}  # the others: sm_86
 
 
 def modeled(requests):
-    """(Microseconds, limit) of each request, see plots/model/requests.c."""
+    """(Microseconds, limit, microseconds of each limit) of each request, see plots/model/requests.c."""
     program = os.path.join(BUILD, "plots/model/check")
     answer = subprocess.run([program, "--requests"], input="\n".join(requests) + "\n", stdout=subprocess.PIPE, universal_newlines=True, check=True)
     rows = [line.split("\t") for line in answer.stdout.splitlines()]
-    return [(1e6 * float(row[0]), row[1]) for row in rows]
+    return [(1e6 * float(row[0]), row[1], [1e6 * float(term) for term in row[3:]]) for row in rows]
 
 
 class Counts:
@@ -68,7 +69,7 @@ def compare_space(kernel, gpu, sample, times, rows_file):
     print("| %s | %s | %d | %.2f | %.2f | x%.2f | %.2f |" %
           (kernel.name, gpu, len(ours), result[0], result[1], result[2], spaces.geometric(ratios)))
     if rows_file:
-        for (configuration, time), (us, limit) in zip(wanted, answers):
+        for (configuration, time), (us, limit, _) in zip(wanted, answers):
             rows_file.write("%s\t%s\t%s\t%.6g\t%.6g\t%s\n" % (kernel.name, gpu, ",".join(map(str, configuration)), time, us, limit))
     return result
 
@@ -160,22 +161,61 @@ def compare_kernelbench(options, rows_file):
         rows_file.write("KernelBench %s\t%s\t%s\t%.6g\t%.6g\t%s\n" % (row[0], row[1], row[3], 1e6 * row[5], 1e6 * row[4], row[2]))
 
 
+# ---- gpu-benches -----------------------------------------------------------------------------------------------------
+
+L1, ARITHMETIC, LATENCY = 2, 4, 5  # limits
+
+
+def compare_strides(options):
+    tables = {gpu: strides.patterns(spaces.stored(options.gpu_benches, "gpu-strides/%s.txt" % name)) for gpu, name in strides.FILES.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        counts = strides.counts(os.path.join(BUILD, "ferry"), folder, tables["a100"])
+    print("\n| GPU | access patterns | rho | error | bias | largest |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    for gpu, measured in tables.items():
+        asked, patterns = ["%s kernel blocks=1 threads=32 shared=1e6 shared_waves=1e6" % gpu], sorted(set(measured) & set(counts))
+        for pattern in patterns:
+            loads = {name: count for name, count in counts[pattern].items() if name.startswith("load")}
+            loads["fp64" if pattern[0] == "double" else "fp32"] = loads["loads"] / 2  # the benchmark multiplies and adds two loads
+            asked.append("%s kernel blocks=1 threads=32 %s" % (gpu, " ".join("%s=%g" % c for c in loads.items())))
+        answers = modeled(asked)
+        cycle = answers[0][2][L1] / 1e6
+        ours = [max(a[2][L1], a[2][ARITHMETIC]) / cycle / counts[p]["loads"] for a, p in zip(answers[1:], patterns)]
+        theirs = [measured[p] for p in patterns]
+        ratios = [a / b for a, b in zip(ours, theirs)]
+        print("| %s | %d | %.2f | x%.2f | %.2f | x%.2f |" % (gpu, len(ratios), spaces.spearman(ours, theirs), spaces.error(ratios),
+                                                      spaces.geometric(ratios), max(max(r, 1 / r) for r in ratios)))
+
+
+def compare_latencies(options):
+    print("\n| GPU | working set | measured ns | modeled ns |\n| --- | --- | ---: | ---: |")
+    for gpu, name in strides.CHASES.items():
+        points = strides.chase(spaces.stored(options.gpu_benches, "gpu-latency/%s.txt" % name))
+        for level, size in strides.LEVELS:
+            measured = min(points, key=lambda p: abs(p[0] - size))[1]
+            short, long = modeled(strides.chase_requests(gpu, level))
+            print("| %s | %s | %.0f | %.0f |" % (gpu, level, measured, long[2][LATENCY] - short[2][LATENCY]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--benchmark-hub", metavar="DIR", help="AutoTuningAssociation/benchmark_hub, a clone or bare")
     parser.add_argument("--kernelbench", metavar="DIR", help="ScalingIntelligence/KernelBench, likewise")
+    parser.add_argument("--gpu-benches", metavar="DIR", help="te42kyfo/gpu-benches, likewise")
     parser.add_argument("--sealed", action="store_true", help="the half that is not for development")
     parser.add_argument("--counts", metavar="FILE", help="keep the inspector's counts here, and use those that are there")
     parser.add_argument("--count-only", action="store_true", help="inspect, and compare nothing")
     parser.add_argument("--rows", metavar="FILE", help="write a row for each configuration")
     options = parser.parse_args()
-    if not options.benchmark_hub and not options.kernelbench:
+    if not options.benchmark_hub and not options.kernelbench and not options.gpu_benches:
         parser.error("nothing to compare: name a checkout")
     rows_file = open(options.rows, "w") if options.rows else None
     if options.benchmark_hub:
         compare_spaces(options, rows_file)
     if options.kernelbench:
         compare_kernelbench(options, rows_file)
+    if options.gpu_benches:
+        compare_strides(options)
+        compare_latencies(options)
     if rows_file:
         rows_file.close()
     return 0
