@@ -26,6 +26,7 @@ struct model_value {
   X(fp32_share, "", "of them that a stream of multiply-adds keeps busy")                                               \
   X(fp64_lanes, "lanes/SM", "the same in float64")                                                                     \
   X(int_lanes, "lanes/SM", "the same in int32")                                                                        \
+  X(special_lanes, "lanes/SM", "the same of special functions and conversions")                                        \
   X(int_beside, "", "1: int32 on lanes of its own, beside float32; 0: on lanes that float32 also uses")                \
   X(issue, "warp instructions/cycle/SM", "schedulers")                                                                 \
   X(threads, "threads/SM", "resident at most")                                                                         \
@@ -34,7 +35,7 @@ struct model_value {
   X(shared, "bytes/SM", "shared memory")                                                                               \
   X(shared_block, "bytes/block", "shared memory that a block may opt in to")                                           \
   X(shared_cycles, "cycles", "of a shared wavefront")                                                                  \
-  X(request_cycles, "cycles", "least of a global request in the L1 cache")                                             \
+  X(request_cycles, "cycles", "least of a request in the L1 cache or to shared memory")                                \
   X(shared_latency, "cycles", "of a shared load")                                                                      \
   X(dram_latency, "cycles", "of a load that misses all caches")                                                        \
   X(l2_latency, "cycles", "of a load that hits in the L2 cache")                                                       \

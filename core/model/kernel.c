@@ -13,7 +13,6 @@
 // RTX 3090 and A6000, and gpu-benches' streams (docs/model.md, "fitted").
 static const double OVERLAP = 3;          // exponent of the norm
 static const double DIVISION_ISSUES = 20; // instructions of an integer division or remainder
-static const double SPECIAL_ISSUES = 4;   // a warp's special function: a quarter of the lanes' rate
 static const double LOADS_UNDER_WAY = 4;  // that a warp has in flight, if `ways` is unknown
 static const double ONE_WAY_SHARE = 0.97; // of its peak, that device memory reaches if it is only read, or only written
 static const double TAGS_PER_CYCLE = 4;   // cache lines that L1 looks up in a cycle
@@ -77,9 +76,10 @@ static double l1_cycles(const struct model_architecture *a, const struct model_c
   const double load_waves = c->load_waves > 0 ? c->load_waves : c->load_lines;
   const double store_waves = c->store_waves > 0 ? c->store_waves : c->store_lines;
   const double lines = c->load_lines + c->store_lines, requests = c->loads + c->stores;
-  double global = fmax(load_waves + store_waves, lines / TAGS_PER_CYCLE);
+  double global = fmax(load_waves + store_waves, (lines + (TAGS_PER_CYCLE - 1) * requests) / TAGS_PER_CYCLE);
   global = fmax(global, a->request_cycles.value * requests);
-  return c->shared_waves * a->shared_cycles.value + c->shared_passes * SHARED_PASS + global + c->atomics;
+  const double shared = fmax(c->shared_waves * a->shared_cycles.value, c->shared * a->request_cycles.value);
+  return shared + c->shared_passes * SHARED_PASS + global + c->atomics;
 }
 
 // Sectors that stores cost the L2 cache, which merges the bytes of a partially written sector.
@@ -93,13 +93,13 @@ static double issued(const struct model_counts *c) {
          c->special + DIVISION_ISSUES * c->divisions;
 }
 
-// The float64 units work in parallel with the others, and so do the int32 units if they are not float32 lanes.
+// The units for float64 and for special functions work in parallel with the others, and so do the int32 units if they are not float32
+// lanes.
 static double arithmetic_cycles(const struct model_architecture *a, const struct model_counts *c) {
   const double integer = c->integer / a->int_lanes.value, beside = a->int_beside.value * integer;
-  const double units[] = {c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) +
-                              SPECIAL_ISSUES * c->special / a->fp32_lanes.value + integer - beside,
-                          beside, c->fp64 / a->fp64_lanes.value};
-  return 32 * norm(units, 3);
+  const double units[] = {c->fp32 / (a->fp32_lanes.value * a->fp32_share.value) + integer - beside, beside,
+                          c->fp64 / a->fp64_lanes.value, c->special / a->special_lanes.value};
+  return 32 * norm(units, 4);
 }
 
 // The cycles of one block, from its begin to its end, if it has the multiprocessor to itself. Its warps wait at the same time, so the

@@ -34,6 +34,8 @@
   "CUDA C programming guide, technical specifications of compute capability 1.0 to 2.x (copy at chinapads.ru)"
 #define GUIDE_RATES                                                                                                    \
   "CUDA C programming guide, throughput of arithmetic instructions (NVIDIA forum 108706; gsdx of PCSX2)"
+#define GUIDE_SPECIAL                                                                                                  \
+  "CUDA C++ programming guide, architecture of 8.x: 16 special function units (quoted at yaikhom.com)"
 #define SYSRQMTS "sysrqmts.com, comparison of cards"
 #define HMC "hmc-tech.com, comparison of cards"
 #define TOPCPU "topcpu.net, A40 and L40"

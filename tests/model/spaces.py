@@ -111,6 +111,10 @@ class Convolution:
         return row.get("use_shmem", 1) == 1
 
     @staticmethod
+    def quick(configuration):  # g++ takes minutes for larger tiles
+        return configuration[2] * configuration[3] <= 8
+
+    @staticmethod
     def program(p):
         macros = dict(p, filter_height=15, filter_width=15)
         return macros, CONVOLUTION.format(x=p["block_size_x"], y=p["block_size_y"], across=3, down=2)
@@ -124,7 +128,7 @@ class Convolution:
 
 class Dedispersion:
     name = "dedispersion"
-    drawn = 120
+    drawn = 80
     source = "kernels/dedisp_milo/dedispersion.cu"
     headers = ["kernels/dedisp_milo/dedispersion.h"]
     spaces = {gpu: "cachefiles/dedispersion_milo/%s.json.gz" % gpu.upper() for gpu in ["a100", "a4000", "a6000"]}
@@ -133,6 +137,10 @@ class Dedispersion:
 
     @staticmethod
     def usable(_):
+        return True
+
+    @staticmethod
+    def quick(_):
         return True
 
     @staticmethod
@@ -155,7 +163,7 @@ class Dedispersion:
 
 class Polygon:
     name = "point in polygon"
-    drawn = 120
+    drawn = 80
     source = "currently_unused/kernels/pnpoly.cu"
     headers = []
     spaces = {
@@ -167,6 +175,10 @@ class Polygon:
 
     @staticmethod
     def usable(_):
+        return True
+
+    @staticmethod
+    def quick(_):
         return True
 
     @staticmethod
@@ -227,7 +239,7 @@ def drawn(kernel, times, sealed):
     """A half of the sample. `times`: of each GPU."""
     common = sorted(set.intersection(*(set(of_gpu) for of_gpu in times.values())))
     sample = random.Random(SEED).sample(common, min(kernel.drawn, len(common)))
-    return [c for c in sample if is_sealed(kernel, c) == sealed]
+    return [c for c in sample if kernel.quick(c) and is_sealed(kernel, c) == sealed]
 
 
 def inspected(ferry, folder, hub, kernel, configuration):

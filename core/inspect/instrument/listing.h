@@ -26,6 +26,7 @@ typedef enum Step {
   STEP_MULTIPLY64,
   STEP_FP64,
   STEP_SPECIAL,
+  STEP_QUOTIENT, // a division of float32
   STEP_SHUFFLE,
   STEP_DIVISION,
   STEPS

@@ -268,7 +268,7 @@ void counts_end_launch(struct launch *launch) {
   }
   struct counted *own = launch->counted;
   struct model_counts c = own->sum;
-  c.barriers *= ((double)launch->threads + WARP - 1) / WARP;
+  c.barriers *= (launch->threads + WARP - 1) / WARP; // each warp
   scale(&c, more);
   c.atomic_hottest = hottest(&own->atomics, instrumented, more);
   c.blocks = all;

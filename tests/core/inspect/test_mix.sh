@@ -41,6 +41,18 @@ difference fp32 1
 difference fp64 1
 END
 
+# 33 threads: an IEEE division each, of eight float32 instructions and a reciprocal; a barrier of two warps
+while read -r field want; do
+  got=$(sed -nE "s/^\{\"type\": \"kernel\", \"kernel\": \"quotient\".*\"$field\": ([0-9.]+).*/\1/p" "$work/json")
+  [ "$got" = "$want" ]
+  result $? "quotient: $want $field" "counted $got"
+done <<'END'
+barriers 2
+special 2
+fp32 16
+blocks 1
+END
+
 nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)
 if [ -z "$nvcc" ] || ! "$nvcc" -ptx -O3 -arch=sm_80 -o "$work/ptx" "$source" >"$work/nvcc" 2>&1; then
   printf '# SKIP against the PTX: %s\n' "${nvcc:-there is no nvcc}"

@@ -101,6 +101,34 @@ static void integers_run_beside_float32_on_lanes_of_their_own(void **state) {
   }
 }
 
+// Special functions have 16 lanes of their own: as long as float32, they cost what the norm adds.
+static void special_functions_run_beside_float32(void **state) {
+  (void)state;
+  for (int i = 0; i < model_gpu_count; i++) {
+    const struct model_gpu *gpu = &model_gpus[i];
+    if (!model_gpu_can_be_simulated(gpu))
+      continue;
+    struct model_counts c = {.blocks = 1e5, .threads = 256, .special = 1e8};
+    const struct model_time alone = model_kernel(gpu, &c);
+    near(1e8 * 2 / (gpu->sms.value * gpu->clock.value * 1e6), alone.term[MODEL_ARITHMETIC], 0.01);
+    c.fp32 = c.special * gpu->architecture->fp32_lanes.value * gpu->architecture->fp32_share.value / 16;
+    near(model_kernel(gpu, &c).term[MODEL_ARITHMETIC] / alone.term[MODEL_ARITHMETIC], 1.26, 0.01);
+  }
+}
+
+// Cycles of a load of so many cache lines, measured by gpu-benches: the first takes one, each further line a quarter.
+static void a_request_to_many_lines_takes_longer(void **state) {
+  (void)state;
+  const struct model_gpu *a100 = model_gpu_named("a100");
+  static const struct { double lines, cycles; } loads[] = {{1, 1}, {5.9, 2.2}, {32, 9.2}};
+  for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+    const struct model_counts c = {
+        .blocks = 1e5, .threads = 32, .loads = 1e8, .load_lines = 1e8 * loads[i].lines, .load_waves = 1e8};
+    const double cycles = model_kernel(a100, &c).term[MODEL_L1] * a100->clock.value * 1e6 * a100->sms.value / 1e8;
+    near(cycles, loads[i].cycles, 0.06);
+  }
+}
+
 // Bytes that an SM reads from shared memory in a cycle, without bank conflicts.
 static void shared_memory_gives_its_bytes_a_cycle(void **state) {
   (void)state;
@@ -224,6 +252,8 @@ int main(void) {
       cmocka_unit_test(copies_take_the_link),
       cmocka_unit_test(rings_take_the_link_between_gpus),
       cmocka_unit_test(integers_run_beside_float32_on_lanes_of_their_own),
+      cmocka_unit_test(special_functions_run_beside_float32),
+      cmocka_unit_test(a_request_to_many_lines_takes_longer),
       cmocka_unit_test(shared_memory_gives_its_bytes_a_cycle),
       cmocka_unit_test(few_blocks_wait_for_memory),
       cmocka_unit_test(more_of_anything_is_slower),

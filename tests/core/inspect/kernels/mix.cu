@@ -62,6 +62,13 @@ __global__ void named(float *out, double *more, const float *in) {
   more[i] = wide;
 }
 
+// In 33 threads: two warps.
+__global__ void quotient(float *out, const float *in) {
+  out[threadIdx.x] = in[threadIdx.x] / in[threadIdx.x + 64];
+  __syncthreads();
+  out[threadIdx.x + 64] = out[(threadIdx.x + 1) % 33];
+}
+
 int main(void) {
   float *memory;
   double *more;
@@ -73,6 +80,7 @@ int main(void) {
   outer<<<1, THREADS>>>(memory, memory + 16 * THREADS);
   difference<<<1, THREADS>>>(more, more + 2 * THREADS, memory, memory + THREADS);
   named<<<1, THREADS>>>(memory, more, memory + THREADS);
+  quotient<<<1, 33>>>(memory, memory + THREADS);
   printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
   cudaFree(memory);
   cudaFree(more);
