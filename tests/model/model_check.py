@@ -56,7 +56,7 @@ def compare_space(kernel, gpu, sample, times, rows_file):
     """Prints a row of the table; the result is (rho, best, error)."""
     requests, wanted = [], []
     for configuration, row in sample:
-        if not row["counts"]:
+        if not row["counts"] or not kernel.is_as_published(gpu, configuration):
             continue
         counts = kernel.whole(dict(zip(kernel.keys, configuration)), dict(row["counts"]))
         counts["registers"] = row["registers"][ARCHITECTURES.get(gpu, "sm_86")][0]

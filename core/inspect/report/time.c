@@ -3,9 +3,19 @@
 #include "inspect/report/inspection.h"
 #include "model/gpu.h"
 #include "model/kernel.h"
+#include <math.h>
 
 // The share of a stored sector that must be written for the model to be reliable.
 static const double FULL = 0.75;
+
+// Search spaces of autotuners (docs/dev/model_measured.md): on the A100, kernels that read an operand from shared memory for each
+// multiply-add took this many times their modeled time. On four GPUs of other architectures, they did not.
+static const double SHARED_ON_GA100 = 1.7;
+
+static bool is_bound_by_shared_memory(const InspectKernel *k) {
+  const double global = fmax(k->modeled.load_waves + k->modeled.store_waves, k->modeled.loads + k->modeled.stores);
+  return inspect_longest(&k->time) == MODEL_L1 && k->modeled.shared_waves > global;
+}
 
 static void print_why(const InspectTime *t) {
   const double share = t->term[inspect_longest(t)];
@@ -37,6 +47,12 @@ void inspect_print_time(const Inspection *i, const InspectKernel *k) {
   print_why(t);
   inspect_wrapped(2, "%.0f resident blocks per SM%s; %.3g %% of the GPU occupied", t->resident,
                   i->resident && k->registers ? "" : ", registers not counted", 100 * t->share);
+  const struct model_architecture *a = gpu->architecture;
+  if (a->major == 8 && a->minor == 0 && is_bound_by_shared_memory(k))
+    inspect_wrapped(2,
+                    "It is limited by shared memory. On an A100, such kernels took %.1f times their modeled time "
+                    "(docs/dev/model_measured.md).",
+                    SHARED_ON_GA100);
   if (t->filled < FULL)
     inspect_wrapped(
         2,
