@@ -78,7 +78,8 @@ static double l1_cycles(const struct model_architecture *a, const struct model_c
   const double lines = c->load_lines + c->store_lines, requests = c->loads + c->stores;
   double global = fmax(load_waves + store_waves, (lines + (TAGS_PER_CYCLE - 1) * requests) / TAGS_PER_CYCLE);
   global = fmax(global, a->request_cycles.value * requests);
-  const double shared = fmax(c->shared_waves * a->shared_cycles.value, c->shared * a->request_cycles.value);
+  const double accesses = fmax(0, c->shared - c->shared_passes); // of atomics, the passes count
+  const double shared = fmax(c->shared_waves * a->shared_cycles.value, accesses * a->request_cycles.value);
   return shared + c->shared_passes * SHARED_PASS + global + c->atomics;
 }
 
