@@ -29,6 +29,8 @@ endif
 Q := $(if $(V),,@)
 comma := ,
 say = @printf '  %-5s %s\n' '$(1)' '$(2)'
+# A build of many steps: on a terminal one line that says how long it will take.
+progress = V='$(V)' .ci/build/progress.sh '$(1)' $(MAKE)
 
 # ---- compilers and variants ------------------------------------------------------------------------------------------
 
@@ -186,7 +188,7 @@ include core/distributed/rules.mk
 
 .PHONY: all library chapters tests run check test test-all nightly setup clean help FORCE
 
-all: library chapters bench tests ferry ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
+all: library chapters bench tests $(FERRY) ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
 
 library: $(LIBRARY) $(PLUGIN_NOW) $(MPI_PLUGIN) ## libferry.a; libferry-cuda.so with nvcc and a GPU, libferry-mpi.so with mpicc
 	$(if $(PLUGIN_LATER),@echo '  nvcc is here and no GPU: the half for GPUs is not built (make plugin builds it)')
@@ -196,7 +198,9 @@ chapters: library $(CHAPTER_LIBRARY) $(CHAPTER_PROGRAMS) $(CHAPTER_CU_PROGRAMS) 
 tests: library $(TEST_PROGRAMS) $(FUZZ) ## the test programs
 
 run: setup ## install what is missing, build, run the chapters in order, draw the plots, say what comes next
-	@$(MAKE) library chapters bench ferry
+	@$(MAKE) ferry
+	@echo 'The exercises are ready: ./ferry start, in another terminal or after this'
+	+@$(call progress,the lessons) library chapters bench
 	@.ci/build/chapters.sh $(B) $(ARGS)
 	@plots/draw.sh --build $(B)
 	$(if $(FERRY),@echo && $(if $(filter build,$(B)),./ferry,$(FERRY)))
@@ -312,10 +316,11 @@ ifneq ($(CUPTI_HEADERS),)
 $(B)/tests/core/device/test_cupti.o: private SIM_CPPFLAGS := $(CUPTI_HEADERS:%=-isystem %)
 endif
 
+compile_c = $(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) $(BUNDLE_READY)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(Q)$(compile_c)
 
 # An archive is written whole, so that the object of a deleted source does not live on in it.
 $(LIBRARY): $(CORE_OBJ) $(PROTO_OBJ) $(B)/stamp/library

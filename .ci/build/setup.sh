@@ -3,7 +3,7 @@
 # setup.sh [--check]: makes sure that what Ferry is built from is installed. Does nothing, quickly, where all of it is
 # there. On Debian and Ubuntu it installs what is missing with apt; elsewhere it says what to install, and stops. With
 # --check it installs nothing: it says what Ferry cannot be built without, and what to type.
-# Environment: CC, CXX, BUNDLE (the archive of `make bundle`, which stands in for the packages).
+# Environment: CC, CXX, BUNDLE (the archive of `make bundle`, which stands in for the packages), OS_RELEASE (for tests).
 set -eu
 CC=${CC:-gcc}
 CXX=${CXX:-g++}
@@ -110,6 +110,38 @@ find_missing() {
   fi
 }
 
+# What this system is called in core/tool/packages.def, by its column there, and the command that installs packages.
+system=Debian column=2 install='apt-get install'
+find_system() {
+  ids=$(sed -n 's/^ID\(_LIKE\)\{0,1\}=//p' "${OS_RELEASE:-/etc/os-release}" 2>/dev/null | tr '"\n' '  ')
+  [ "$(uname -s)" != Darwin ] || ids=homebrew
+  case " $ids " in
+  *' debian '* | *' ubuntu '*) ;;
+  *' fedora '* | *' rhel '*) system=Fedora column=4 install='sudo dnf install' ;;
+  *' arch '*) system='Arch Linux' column=6 install='sudo pacman -S' ;;
+  *' suse '* | *' opensuse '*) system=openSUSE column=8 install='sudo zypper install' ;;
+  *' alpine '*) system='Alpine Linux' column=10 install='doas apk add' ;;
+  *' homebrew '*) system=Homebrew column=12 install='brew install' ;;
+  *) system= ;;
+  esac
+}
+
+# A package by this system's name.
+named() { # DEBIAN-PACKAGE
+  awk -F '"' -v name="$1" -v column=$column '$1 == "PACKAGE(" && $2 == name { print $column; found = 1 } END { exit !found }' \
+    core/tool/packages.def || echo "$1"
+}
+
+# Says what to type, where packages cannot be installed from here.
+say_command() { # DEBIAN-PACKAGE...
+  if [ -z "$system" ]; then
+    echo 'The names are those of Debian; this system may have others.' >&2
+    return
+  fi
+  # shellcheck disable=SC2046 # a list of packages
+  echo "On $system: $install $(printf '%s\n' $(for package; do named "$package"; done) | awk '!seen[$0]++' | tr '\n' ' ')" | sed 's/ *$//' >&2
+}
+
 missing_effect() {
   case $1 in
   dataset-fashion-mnist) echo 'the training on Fashion-MNIST (chapter 5) is left out' ;;
@@ -138,22 +170,31 @@ if [ "$check" = --check ]; then
   find_missing
   [ -n "$needed" ] || exit 0
   echo "Ferry cannot be built before these are installed (the names are Debian's):$why" >&2
-  # shellcheck disable=SC2016 # the backquotes are to be seen
-  echo 'Type `make setup`: on Debian and Ubuntu it installs them. Then `make` again.' >&2
+  find_system
+  if [ "$system" = Debian ]; then
+    # shellcheck disable=SC2016 # the backquotes are to be seen
+    echo 'Type `make setup`: it installs them. Then `make` again.' >&2
+  else
+    # shellcheck disable=SC2086 # a list of packages
+    say_command $needed
+  fi
   exit 1
 fi
 
 find_missing
 [ -n "$needed$wished" ] || exit 0
 
-if ! have apt-get || ! grep -qsiE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release; then
+if ! have apt-get || ! grep -qsiE '^ID(_LIKE)?=.*(debian|ubuntu)' "${OS_RELEASE:-/etc/os-release}"; then
+  find_system
   if [ -z "$needed" ]; then
     for package in $wished; do
-      echo "setup: without $package (Debian's name): $(missing_effect "$package")" >&2
+      echo "setup: without $(named "$package"): $(missing_effect "$package")" >&2
     done
     exit 0
   fi
   echo "Ferry needs these, and can install them only on Debian and Ubuntu (the names are Debian's):$why" >&2
+  # shellcheck disable=SC2086 # a list of packages
+  say_command $needed $wished
   echo 'Install them, then run the command again.' >&2
   exit 1
 fi

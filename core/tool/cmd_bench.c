@@ -29,11 +29,11 @@ static int run_script(const char *script, char **argv) {
 int cmd_bench(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--simulator") == 0)
-      return run_script(CONFIG_ROOT "/plots/simulator/compare.sh", argv);
+      return run_script(rooted(CONFIG_ROOT "/plots/simulator/compare.sh"), argv);
     if (strcmp(argv[i], "--inspector") == 0)
-      return run_script(CONFIG_ROOT "/plots/simulator/inspector.sh", argv);
+      return run_script(rooted(CONFIG_ROOT "/plots/simulator/inspector.sh"), argv);
   }
-  return hand_over(CONFIG_OBJECTS "/plots/bench/bench", argc, argv);
+  return hand_over(rooted(CONFIG_OBJECTS "/plots/bench/bench"), argc, argv);
 }
 
 int cmd_pack(int argc, char **argv) {
@@ -42,5 +42,5 @@ int cmd_pack(int argc, char **argv) {
 }
 
 int cmd_timeline(int argc, char **argv) {
-  return hand_over(CONFIG_OBJECTS "/plots/trace/trace", argc, argv);
+  return hand_over(rooted(CONFIG_OBJECTS "/plots/trace/trace"), argc, argv);
 }

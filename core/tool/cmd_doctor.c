@@ -4,6 +4,7 @@
 #include "tool/compile/config.h"
 #include "tool/compile/gpu.h"
 #include "tool/compile/toolkit.h"
+#include "tool/packages.h"
 #include "grader/sandbox.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static const char *first_line(const char *command) {
 static void tool(const char *name, const char *question, bool needed, const char *package, const char *without) {
   char instead[256];
   const char *version = first_line(question);
-  snprintf(instead, sizeof instead, "install it: sudo apt-get install %s%s%s", package,
-           *without ? "; without it, " : "", without);
+  snprintf(instead, sizeof instead, "install it: %s%s%s", package_install(package), *without ? "; without it, " : "",
+           without);
   line(*version, needed, name, *version ? version : instead);
 }
 
@@ -47,10 +48,9 @@ static void library(const char *name, const char *header, const char *option, bo
       command, sizeof command,
       "printf '#include <%s>\\nint main(void) { return 0; }\\n' | %s %s -x c - -o /dev/null -L%s/build/bundle/lib %s "
       "2>/dev/null && echo found",
-      header, CONFIG_CC, CONFIG_INCLUDES, CONFIG_ROOT, option);
+      header, CONFIG_CC, rooted(CONFIG_INCLUDES), root_folder(), option);
   bool there = *first_line(command);
-  snprintf(what, sizeof what, "install it: sudo apt-get install %s%s%s", package, *without ? "; without it, " : "",
-           without);
+  snprintf(what, sizeof what, "install it: %s%s%s", package_install(package), *without ? "; without it, " : "", without);
   line(there, needed, name, there ? "found" : what);
 }
 
@@ -59,6 +59,8 @@ static void tools(void) {
   tool(CONFIG_CC, CONFIG_CC " --version 2>/dev/null", true, CONFIG_CC, "");
   tool(CONFIG_CXX, CONFIG_CXX " --version 2>/dev/null", true, "g++", "");
   tool("binutils", "readelf --version 2>/dev/null && objcopy --version >/dev/null 2>&1", true, "binutils", "");
+  if (CONFIG_INSTALLED) // with its libraries
+    return;
   tool("make", "make --version 2>/dev/null", true, "make", "");
   library("oneDNN", "dnnl.h", "-ldnnl", true, "libdnnl-dev", "");
   library("protobuf-c", "protobuf-c/protobuf-c.h", "-lprotobuf-c", true, "libprotobuf-c-dev", "");
@@ -82,7 +84,7 @@ static void gpu(void) {
   const char *card = first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
   line(*card, false, "GPU, driver",
        *card ? card : "none; exercises run on simulated devices, and their results say so");
-  bool plugin = access(CONFIG_ROOT "/build/libferry-cuda.so", R_OK) == 0;
+  bool plugin = access(rooted(CONFIG_ROOT "/build/libferry-cuda.so"), R_OK) == 0;
   line(plugin, false, "CUDA backend", plugin ? "built" : "not built; with nvcc installed, make plugin builds it");
   printf("  exercises run on %s%s%s\n", style(BOLD), gpu_wanted() ? "the GPU" : "the simulator", style(PLAIN));
 }
@@ -116,7 +118,7 @@ static void protections(const char *level) {
   if (*sandbox_refused())
     printf("  refused here: %s\n", sandbox_refused());
   if (works && !(r.protections & (PROTECT_PID_NAMESPACE | PROTECT_BUBBLEWRAP)))
-    printf("  For more protection: allow user namespaces, or sudo apt-get install bubblewrap\n");
+    printf("  For more protection: allow user namespaces, or %s\n", package_install("bubblewrap"));
   sandbox_result_free(&r);
   sandbox_folder_remove(folder);
 }

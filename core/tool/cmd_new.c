@@ -91,9 +91,9 @@ int cmd_new(int argc, char **argv) {
     return EXIT_USAGE;
   }
   if (!write_new_file(folder, "main.c", "%s", PROGRAM) ||
-      !write_new_file(folder, "Makefile", MAKEFILE, CONFIG_ROOT, CONFIG_INCLUDES, CONFIG_BUILD, CONFIG_LINK, name, name,
-                      name, name) ||
-      !write_new_file(folder, "compile_flags.txt", FLAGS, CONFIG_ROOT, CONFIG_ROOT) ||
+      !write_new_file(folder, "Makefile", MAKEFILE, root_folder(), rooted(CONFIG_INCLUDES), CONFIG_BUILD,
+                      rooted(CONFIG_LINK), name, name, name, name) ||
+      !write_new_file(folder, "compile_flags.txt", FLAGS, root_folder(), root_folder()) ||
       !write_new_file(folder, ".gitignore", "/%s\n*.o\n", name))
     return EXIT_GRADER;
   printf("%s has a program that trains a model of one layer. Build and run it:\n\n  make -C %s run\n\n", folder,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The learner's workspace: answers, and how far they are. Nothing here ever writes over an answer.
 #include "tool/commands.h"
+#include "tool/compile/config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,10 +13,12 @@
 #include <unistd.h>
 
 void work_path(char *path, size_t bytes, const char *format, ...) {
-  const char *elsewhere = getenv("FERRY_WORK");
+  const char *elsewhere = getenv("FERRY_WORK"), *home = getenv("HOME");
   va_list arguments;
   if (elsewhere && *elsewhere)
     snprintf(path, bytes, "%s/", elsewhere);
+  else if (CONFIG_INSTALLED)
+    snprintf(path, bytes, "%s/ferry/work/", home && *home ? home : ".");
   else
     in_root(path, bytes, "work/");
   size_t used = strlen(path);
@@ -137,11 +140,23 @@ static void rename_answers(void) {
   }
 }
 
+// The folder and those above it: an installed Ferry's is ~/ferry/work.
+static bool make_folders(char *path) {
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    const bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+    *slash = '/';
+    if (!made)
+      return false;
+  }
+  return true;
+}
+
 int work_start(void) {
   char path[4096];
   int copied = 0;
   work_path(path, sizeof path, "%s", "");
-  if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+  if (!make_folders(path)) {
     fprintf(stderr, "ferry: the folder %s could not be made: %s\n", path, strerror(errno));
     return -1;
   }

@@ -39,12 +39,12 @@ static bool is_kernel(const Answer *a) {
 }
 
 static void driver_path(const Answer *a, const char *file, char *path, size_t bytes) {
-  snprintf(path, bytes, CONFIG_ROOT "/tests/hidden/%s/%s", a->exercise->id, file);
+  in_root(path, bytes, "tests/hidden/%s/%s", a->exercise->id, file);
 }
 
 static void driver_object(const Answer *a, char *path, size_t bytes) {
   const char *sim = is_kernel(a) ? "/sim" : "";
-  snprintf(path, bytes, CONFIG_OBJECTS "%s/tests/hidden/%s/driver.o", sim, a->exercise->id);
+  in_root(path, bytes, CONFIG_BUILD "%s/tests/hidden/%s/driver.o", sim, a->exercise->id);
 }
 
 static void include_prototypes(const Answer *a, Command *c, char *header, size_t bytes) {
@@ -82,7 +82,7 @@ static void include_precompiled(const Answer *a, Command *c) {
   const char *header = a->for_inspector ? CONFIG_PRECOMPILED "/inspected.h" : CONFIG_PRECOMPILED "/judged.h";
   if (a->for_stepper)
     command_words(c, "-include cuda_runtime.h -include cudasim_all_instrumented.h");
-  if (a->for_stepper || access(header, R_OK) != 0)
+  if (a->for_stepper || access(rooted(header), R_OK) != 0)
     return;
   command_words(c, "-Wno-dangling-pointer -include");
   command_word(c, "%s", header);
@@ -257,7 +257,7 @@ static bool build_with_nvcc(Answer *a) {
 static bool copy_header(const Answer *a) {
   char to[512];
   size_t bytes;
-  char *text = is_kernel(a) ? file_read(CONFIG_ROOT "/exercises/" COUNTED_HEADER, &bytes) : NULL;
+  char *text = is_kernel(a) ? file_read(rooted(CONFIG_ROOT "/exercises/" COUNTED_HEADER), &bytes) : NULL;
   snprintf(to, sizeof to, "%s/" COUNTED_HEADER, a->folder);
   int out = text ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) : -1;
   bool written = !text || (out >= 0 && write(out, text, bytes) == (ssize_t)bytes);
@@ -326,7 +326,7 @@ bool answers_begin(const char *level, char *why, size_t bytes) {
   asked = level ? level : asked;
   if (ready)
     return true;
-  sandbox_hide(CONFIG_ROOT);
+  sandbox_hide(root_folder());
   ready = sandbox_choose(asked, gpu_wanted(), why, bytes) && tools_root_prepare(gpu_wanted(), why, bytes);
   return ready;
 }
@@ -341,7 +341,7 @@ static bool wants_inspection(const Exercise *e) {
 }
 
 static void build_for_inspector(Answer *a) {
-  if (access(INSPECT_LIBRARY, R_OK) != 0)
+  if (access(rooted(INSPECT_LIBRARY), R_OK) != 0)
     answer_refuse(a, STATUS_GRADER_ERROR, "the inspector has not been built: run make\n");
   else if (compile_for_simulator(a) && keep_own_symbols(a) && link_program(a))
     take_program(a);

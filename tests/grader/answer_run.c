@@ -72,7 +72,7 @@ SandboxResult answer_run(const Answer *a, const uint8_t *request, size_t bytes, 
   job.readable[0] = a->program;
   tools_path(bundle, sizeof bundle, CONFIG_ROOT "/build/bundle");
   job.readable[1] = bundle; // what is not there is left out
-  job.readable[2] = a->real_gpu ? CONFIG_ROOT "/build/libferry-cuda.so" : a->mix[0] ? a->mix : NULL;
+  job.readable[2] = a->real_gpu ? rooted(CONFIG_ROOT "/build/libferry-cuda.so") : a->mix[0] ? a->mix : NULL;
   SandboxResult result = sandbox_run(&job);
   sandbox_folder_remove(folder);
   return result;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Is the build what ./ferry was linked with? Answers are linked with objects that stand in the build folder, and make may be
-// replacing them at this moment. make links ./ferry after all of them, so none may be newer.
+// replacing them at this moment. make links ./ferry after all of them, so none may be newer. What is
+// installed is not built again, and an installer gives files the time when it wrote them.
 #include "answer.h"
 #include "tool/compile/config.h"
 #include <stdio.h>
@@ -27,12 +28,14 @@ bool build_is_whole(const char *driver, char *why, size_t bytes) {
   if (stat("/proc/self/exe", &own) != 0)
     return true; // without /proc it cannot be told
   for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-    bool there = stat(inputs[i], &input) == 0;
-    if (there && !is_newer(&input, &own))
+    char path[4096];
+    root_expand(path, sizeof path, inputs[i]);
+    bool there = stat(path, &input) == 0;
+    if (there && (CONFIG_INSTALLED || !is_newer(&input, &own)))
       continue;
     snprintf(why, bytes,
              "%s %s: the build has changed since ./ferry started, or is not finished. Run make, then check again\n",
-             inputs[i] + strlen(CONFIG_ROOT "/"), there ? "is newer than ./ferry" : "is missing");
+             path + strlen(root_folder()) + 1, there ? "is newer than ./ferry" : "is missing");
     return false;
   }
   return true;

@@ -4,6 +4,7 @@
 #include "answer_tools.h"
 #include "case.h"
 #include "tool/compile/config.h"
+#include "tool/compile/files.h"
 #include "tool/compile/toolkit.h"
 #include "inspect_answer.h"
 #include "sim/compile/kernel_flags.h"
@@ -250,7 +251,7 @@ static bool ask_nvcc_with(const InspectJob *job, const char *flags, const char *
   char header[512], nvcc[2300], *text = NULL;
   if (!flags || !toolkit_find("nvcc", nvcc, sizeof nvcc) || !sandbox_folder(tool.folder, sizeof tool.folder))
     return false;
-  snprintf(header, sizeof header, CONFIG_ROOT "/tests/hidden/%s/answer.h", tool.exercise->id);
+  in_root(header, sizeof header, "tests/hidden/%s/answer.h", tool.exercise->id);
   command_program(&c, nvcc);
   command_words(&c, flags);
   command_words(&c, "-o kernels.cubin -I" CONFIG_ROOT "/core -include");

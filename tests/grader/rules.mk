@@ -16,7 +16,7 @@ SANDBOX_TEST_C := tests/grader/test_sandbox.c tests/grader/test_folders.c
 SCALE_C := $(addprefix core/tool/scale/scale_,model.c events.c buckets.c hardware.c published.c)
 SCALE_TEST_C := tests/core/tool/test_scale.c
 JSON_C := core/tool/print/json.c tests/core/tool/test_json.c
-FORBIDDEN_C := $(addprefix tests/grader/,symbols.c forbidden.c forbidden_arrays.c test_forbidden.c) core/sim/compile/c_tokens.c
+FORBIDDEN_C := core/tool/compile/root.c $(addprefix tests/grader/,symbols.c forbidden.c forbidden_arrays.c test_forbidden.c) core/sim/compile/c_tokens.c
 CHILD_TEST_C := tests/grader/wire.c tests/grader/test_child.c
 ifneq ($(SANITIZE),)
 GRADER_CHILD :=

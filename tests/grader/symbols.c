@@ -48,9 +48,9 @@ static size_t add_file(char *text, size_t used, const char *path) {
 // The text of every header that ferry.h includes, ferry.h first.
 static char *public_headers(void) {
   char *text = calloc(1, HEADERS_BYTES), path[512], name[256];
-  size_t used = text ? add_file(text, 0, CONFIG_ROOT "/core/ferry.h") : 0;
+  size_t used = text ? add_file(text, 0, rooted(CONFIG_ROOT "/core/ferry.h")) : 0;
   if (used == 0)
-    fatal_error("%s cannot be read", CONFIG_ROOT "/core/ferry.h");
+    fatal_error("%s cannot be read", rooted(CONFIG_ROOT "/core/ferry.h"));
   for (const char *at = text, *end = text + used; (at = strstr(at, "#include \"")) && at < end; at++) {
     if (sscanf(at, "#include \"%255[^\"]\"", name) != 1)
       continue;
@@ -58,7 +58,7 @@ static char *public_headers(void) {
     snprintf(line, sizeof line, "#include \"%s\"", name);
     if (strstr(text, line) < at) // has been added
       continue;
-    snprintf(path, sizeof path, CONFIG_ROOT "/core/%s", name);
+    snprintf(path, sizeof path, "%s/core/%s", root_folder(), name);
     used += add_file(text, used, path);
     end = text + used; // what those include is public, too
   }

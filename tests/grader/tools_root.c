@@ -36,7 +36,7 @@ static const struct {
 enum { NEEDED = sizeof needed / sizeof needed[0], OPEN_FOLDERS = 16 };
 
 const char *tools_seen(int i) {
-  return i < NEEDED && !needed[i].of_one_exercise ? needed[i].path : NULL;
+  return i < NEEDED && !needed[i].of_one_exercise ? rooted(needed[i].path) : NULL;
 }
 
 static char copy[256]; // "": the clone itself is read
@@ -65,11 +65,11 @@ static int check_one(const char *path, const struct stat *about, int kind, struc
 // As the user of commands. Where the grader shows them its files by binding them, how they are reached does not matter.
 static bool can_read_all(bool bound) {
   uid_t user = sandbox_other_user();
-  if ((bound && chdir(CONFIG_ROOT) != 0) || setgroups(0, NULL) != 0 || setresgid(user, user, user) != 0 ||
+  if ((bound && chdir(root_folder()) != 0) || setgroups(0, NULL) != 0 || setresgid(user, user, user) != 0 ||
       setresuid(user, user, user) != 0)
     return false;
   for (at = 0; at < NEEDED; at++) {
-    const char *path = needed[at].path + (bound ? strlen(CONFIG_ROOT "/") : 0);
+    const char *path = rooted(needed[at].path) + (bound ? strlen(root_folder()) + 1 : 0);
     if (nftw(path, check_one, OPEN_FOLDERS, FTW_PHYS) != 0 && errno != ENOENT)
       return false;
     errno = 0;
@@ -144,7 +144,7 @@ static int copy_one(const char *path, const struct stat *about, int kind, struct
   (void)where;
   if ((kind != FTW_F && kind != FTW_SL) || !is_needed(path))
     return 0;
-  if (snprintf(to, sizeof to, "%s%s", copy, path + strlen(CONFIG_ROOT)) >= (int)sizeof to || !make_parents(to))
+  if (snprintf(to, sizeof to, "%s%s", copy, path + strlen(root_folder())) >= (int)sizeof to || !make_parents(to))
     return 1;
   return !(kind == FTW_SL ? copy_link(path, to) : copy_file(path, to, about->st_mode));
 }
@@ -160,7 +160,7 @@ static bool make_copy(void) {
   if (made)
     atexit(remove_copy);
   for (at = 0; made && at < NEEDED; at++)
-    made = nftw(needed[at].path, copy_one, OPEN_FOLDERS, FTW_PHYS) == 0 || errno == ENOENT;
+    made = nftw(rooted(needed[at].path), copy_one, OPEN_FOLDERS, FTW_PHYS) == 0 || errno == ENOENT;
   return made;
 }
 
@@ -171,7 +171,7 @@ bool tools_root_prepare(bool gpu, char *why, size_t bytes) {
     snprintf(why, bytes,
              "answers run as a different user, who cannot read %s; make it readable, because the backend for real GPUs "
              "is there",
-             CONFIG_ROOT);
+             root_folder());
     return false;
   }
   if (make_copy())
@@ -183,10 +183,12 @@ bool tools_root_prepare(bool gpu, char *why, size_t bytes) {
 }
 
 void tools_path(char *path, size_t bytes, const char *text) {
-  const size_t root = strlen(CONFIG_ROOT);
+  char whole[8192];
+  root_expand(whole, sizeof whole, text);
+  const size_t root = strlen(root_folder());
   size_t used = 0;
-  while (*text && used + 1 < bytes) {
-    bool inside = *copy && strncmp(text, CONFIG_ROOT, root) == 0 && (text[root] == '/' || text[root] == '\0');
+  for (text = whole; *text && used + 1 < bytes;) {
+    bool inside = *copy && strncmp(text, root_folder(), root) == 0 && (text[root] == '/' || text[root] == '\0');
     int n = inside ? snprintf(path + used, bytes - used, "%s", copy) : 0;
     if (inside) {
       used += (size_t)n;

@@ -96,7 +96,7 @@ else
   baseline=$(make -s -f - print <<<'include Makefile
 print: ; @echo $(BASELINE)')
   rebuild() {
-    (cd "$1" && make B=build/portable MARCH="$baseline" GRADER_BUILD=build PLUGINS=build/portable PLUGIN_DIR="$stage" \
+    (cd "$1" && make B=build/portable MARCH="$baseline" INSTALLING=1 PLUGINS=build/portable PLUGIN_DIR="$stage" \
       build/portable/libferry.a build/portable/libcudasim.a) >"$work/said" 2>&1
   }
   rebuild . && rebuild "$copy"

@@ -45,6 +45,20 @@ sed -i 's/-lomp/-fopenmp/' "$work/clang-99"
 says 'OpenMP of a version of clang' 1 '  libomp-99-dev: OpenMP' env CC="$work/clang-99" .ci/build/setup.sh --check
 compiler_without cmocka cmocka.h
 
+# Names of packages by the system, whatever this one is.
+while IFS='|' read -r lines expected; do
+  printf "%b" "$lines" >"$work/os-release"
+  says "packages of ${lines%%\\n*}" 1 "$expected" env OS_RELEASE="$work/os-release" CC="$work/no-such" CXX=no-such .ci/build/setup.sh --check
+done <<'END_OF_SYSTEMS'
+ID=fedora\n|On Fedora: sudo dnf install no-such glibc-devel gcc-c++
+ID="rocky"\nID_LIKE="rhel centos fedora"\n|On Fedora: sudo dnf install
+ID=arch\n|On Arch Linux: sudo pacman -S no-such glibc gcc
+ID="opensuse-leap"\nID_LIKE="suse opensuse"\n|On openSUSE: sudo zypper install
+ID=alpine\n|On Alpine Linux: doas apk add
+ID=ubuntu\nID_LIKE=debian\n|`make setup`
+ID=none\n|names are those of Debian
+END_OF_SYSTEMS
+
 build() {
   make --no-print-directory CC="$work/cc" CXX=g++ B="$work/build" NVCC= BUNDLE= library
 }

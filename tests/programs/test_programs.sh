@@ -209,14 +209,13 @@ check "a toolkit's headers: without them" test -s toolkit/k.o
 check 'a value that is missing' says 'needs a value' "$ferry" nvcc kernels.cu -o
 check 'an unknown file' says 'none.cu' "$ferry" nvcc -c none.cu
 
-# ---- installed -----------------------------------------------------------------------------------------------------------
+# ---- moved ---------------------------------------------------------------------------------------------------------------
 
 root=$(dirname "$ferry")
-mkdir -p "$work/there/bin" "$work/there/lib/ferry/include"
-cp "$root/build/ferry" "$work/there/bin/"
-cp "$root/build/cu2cpp" "$root/build/libcudasim.a" "$work/there/lib/ferry/"
-cp -R "$root/core/sim/include/." "$work/there/lib/ferry/include/"
-check 'installed' says "$work/there/lib/ferry/cu2cpp" "$work/there/bin/ferry" nvcc -dryrun -DOFFSET=1 -c kernels.cu
-check 'installed, run' says 'PASS' "$work/there/bin/ferry" cuda "$here/launches.cu"
+mkdir -p "$work/there/build" "$work/there/core/sim"
+cp "$root/build/ferry" "$root/build/cu2cpp" "$root/build/libcudasim.a" "$work/there/build/"
+cp -R "$root/core/sim/include" "$work/there/core/sim/"
+check 'moved' says "$work/there/build/cu2cpp" "$work/there/build/ferry" nvcc -dryrun -DOFFSET=1 -c kernels.cu
+check 'moved, run' says 'PASS' "$work/there/build/ferry" cuda "$here/launches.cu"
 
 exit $failed

@@ -173,7 +173,7 @@ static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, b
   quoted_folder(c, j, u);
   words_split(c, CONFIG_INCLUDES);
   const bool precompiled =
-      !apart && !j->build.table[0] && u->number != UNINSTRUMENTED && access(PRECOMPILED_HEADER, R_OK) == 0;
+      !apart && !j->build.table[0] && u->number != UNINSTRUMENTED && access(rooted(PRECOMPILED_HEADER), R_OK) == 0;
   words_split(c,
               precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
   preprocessor_flags(c, &j->options);

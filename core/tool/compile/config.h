@@ -3,7 +3,10 @@
 #ifndef TOOL_CONFIG_H
 #define TOOL_CONFIG_H
 
-#include "grader_config.h" // generated: CONFIG_CC, CONFIG_CXX, CONFIG_NVCC, CONFIG_ROOT, CONFIG_BUILD, CONFIG_LINK, ...
+#include <stdbool.h>
+
+#include "grader_config.h" // generated: CONFIG_CC, CONFIG_CXX, CONFIG_NVCC, CONFIG_BUILD, CONFIG_LINK, ...
+#include "tool/compile/root.h"
 
 #define CONFIG_OBJECTS CONFIG_ROOT "/" CONFIG_BUILD
 #define CONFIG_PRECOMPILED CONFIG_OBJECTS "/sim/precompiled"

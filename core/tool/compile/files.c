@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 void in_root(char *path, size_t bytes, const char *format, ...) {
-  size_t used = (size_t)snprintf(path, bytes, "%s/", CONFIG_ROOT);
+  size_t used = (size_t)snprintf(path, bytes, "%s/", root_folder());
   va_list arguments;
   va_start(arguments, format);
   if (used < bytes)

@@ -18,5 +18,5 @@ bool gpu_wanted(void) {
   const char *wanted = getenv("FERRY_CUDA");
   if (wanted && *wanted)
     return strcmp(wanted, "real") == 0;
-  return gpu_count() > 0 && access(CONFIG_ROOT "/build/libferry-cuda.so", R_OK) == 0;
+  return gpu_count() > 0 && access(rooted(CONFIG_ROOT "/build/libferry-cuda.so"), R_OK) == 0;
 }

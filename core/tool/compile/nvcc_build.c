@@ -12,27 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-// Installed, everything is in lib/ferry beside bin; otherwise where it was built.
 typedef struct Places {
-  char converter[PATH_MAX + 32], archive[PATH_MAX + 32], include[PATH_MAX + 32];
+  const char *converter, *archive, *include;
   char cccl[PATH_MAX]; // NVIDIA's headers of thrust; empty: none here
 } Places;
 
 static void find_places(Places *p) {
-  char self[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[length > 0 ? length : 0] = '\0';
-  for (int up = 0; up < 2 && strrchr(self, '/'); up++)
-    *strrchr(self, '/') = '\0';
-  snprintf(p->converter, sizeof p->converter, "%s/lib/ferry/cu2cpp", self);
-  if (access(p->converter, X_OK) == 0) {
-    snprintf(p->archive, sizeof p->archive, "%s/lib/ferry/libcudasim.a", self);
-    snprintf(p->include, sizeof p->include, "%s/lib/ferry/include", self);
-    return;
-  }
-  snprintf(p->converter, sizeof p->converter, "%s", CONFIG_ROOT "/build/cu2cpp");
-  snprintf(p->archive, sizeof p->archive, "%s", CONFIG_OBJECTS "/libcudasim.a");
-  snprintf(p->include, sizeof p->include, "%s", CONFIG_ROOT "/core/sim/include");
+  p->converter = rooted(CONFIG_ROOT "/build/cu2cpp");
+  p->archive = rooted(CONFIG_OBJECTS "/libcudasim.a");
+  p->include = rooted(CONFIG_ROOT "/core/sim/include");
 }
 
 bool nvcc_find_cccl(char *path, size_t bytes) {

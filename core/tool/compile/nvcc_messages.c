@@ -78,7 +78,7 @@ static bool follows(const char *all, const char *text, size_t length) {
 }
 
 static bool is_foreign(const char *line, size_t length) {
-  static const char *const places[] = {"core/sim/include/", "lib/ferry/include/", "<command-line>", "cudasim launch:"};
+  static const char *const places[] = {"core/sim/include/", "<command-line>", "cudasim launch:"};
   for (size_t k = 0; k < sizeof places / sizeof *places; k++)
     if (speaks_of(line, length, places[k]))
       return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tool/compile/process.h"
+#include "tool/compile/root.h"
 #include "tool/print/usage.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,9 @@ void words_add(Words *w, const char *word) {
     w->room = w->room ? 2 * w->room : 32;
     w->items = realloc(w->items, w->room * sizeof *w->items);
   }
-  char *copy = strdup(word);
+  char text[8192];
+  root_expand(text, sizeof text, word);
+  char *copy = strdup(text);
   if (!w->items || !copy)
     fatal_error("out of memory");
   w->items[w->count++] = copy;

@@ -11,7 +11,7 @@ typedef struct Words {
   size_t count, room;
 } Words;
 
-// Each copies the text, which lives as long as the program.
+// Each copies the text, which lives as long as the program, with the root folder in place of CONFIG_ROOT.
 void words_add(Words *w, const char *word);
 void words_addf(Words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void words_split(Words *w, const char *list); // the words between spaces
