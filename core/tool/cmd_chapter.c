@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `ferry chapter`: runs a chapter's program, or shows its lesson.
 #include "tool/commands.h"
+#include "tool/compile/config.h"
+#include "tool/compile/process.h"
 #include "tool/print/page.h"
 #include "tool/print/pager.h"
 #include "tool/print/lesson.h"
@@ -79,6 +81,17 @@ static void pattern_of(const char *chapter, bool read, char *pattern, size_t byt
     in_root(pattern, bytes, "docs/%.*s.md", (int)strspn(chapter, PAGE_NAME), chapter);
 }
 
+// make builds the exercises first; a lesson's program when it is asked for.
+static void build_program(const char *program) {
+  Words make = {0};
+  if (CONFIG_INSTALLED || access(program, X_OK) == 0)
+    return;
+  fprintf(stderr, "Building the program of this lesson\n");
+  words_split(&make, "make --silent");
+  words_add(&make, program + strlen(root_folder()) + 1);
+  run_tool(make.items, root_folder(), NULL, NULL, NULL);
+}
+
 int cmd_chapter(int argc, char **argv) {
   if (argc < 2)
     return usage_error(argv[0], "which one? ./ferry chapter 3");
@@ -97,7 +110,11 @@ int cmd_chapter(int argc, char **argv) {
   chapter_program(found.gl_pathv[0], program, sizeof program);
   globfree(&found);
   argv[1] = program;
+  build_program(program);
   execv(program, argv + 1);
-  fprintf(stderr, "ferry chapter: %s is not built; run make\n", program);
+  if (CONFIG_INSTALLED)
+    fprintf(stderr, "ferry chapter: an installed Ferry has the text of a lesson (--read), and not its program\n");
+  else
+    fprintf(stderr, "ferry chapter: %s could not be built; run make chapters\n", program);
   return EXIT_GRADER;
 }
