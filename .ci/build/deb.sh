@@ -112,5 +112,5 @@ find "$root" -type d -exec chmod 755 {} +
 find "$root/usr/share" "$root/DEBIAN" -type f -exec chmod 644 {} +
 mkdir -p "$out"
 deb=$out/${name}_${version}_$architecture.deb
-dpkg-deb --root-owner-group --build "$root" "$deb" >/dev/null
+dpkg-deb -z6 --root-owner-group --build "$root" "$deb" >/dev/null
 printf '  %-5s %s\n' DEB "$deb ($(du -m "$deb" | cut -f 1) MiB)"

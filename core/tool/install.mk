@@ -35,11 +35,11 @@ endef
 # ---- the program ---------------------------------------------------------------------------------------------------------
 
 # It says what the library needs of the processor where it lacks it, so it is itself compiled for the oldest one. What it prints names
-# the command as it is typed, `ferry`.
+# the command as it is typed, `ferry`. Its own configuration comes before that of the clone's program.
 ifneq ($(INSTALLING),)
 SPELLED := .ci/build/spelled.sed
 $(FERRY_OBJ) $(FERRY_CORE_OBJ): private CFLAGS += $(OLDEST:%=-march=%)
-$(FERRY_OBJ): private compile_c = $(CC) $(CPPFLAGS) -MF $(@:.o=.d) -MT $@ $(CFLAGS) -E $< | sed -E -f $(SPELLED) | \
+$(FERRY_OBJ): private compile_c = $(CC) -I$(B)/include $(CPPFLAGS) -MF $(@:.o=.d) -MT $@ $(CFLAGS) -E $< | sed -E -f $(SPELLED) | \
 	$(CC) $(CFLAGS) -x cpp-output -c - -o $@
 $(FERRY_OBJ): $(SPELLED) core/tool/install.mk
 # Answers are linked with the libraries that are in the same folder (.ci/build/tree.sh).
@@ -71,7 +71,7 @@ tree-files: $(INSTALLED_FERRY) $(TREE_OBJ) $(LIBRARY) $(LIBINSPECT) $(LIBCUDASIM
 install-files: tree-files $(MPI_PLUGIN)
 	@rm -rf '$(INSTALL_ROOT)/include/ferry'
 	@mkdir -p '$(INSTALL_ROOT)/bin' '$(INSTALL_ROOT)/lib/pkgconfig' '$(INSTALL_ROOT)/include/ferry'
-	@install -m 755 $(INSTALLED_FERRY) '$(INSTALL_ROOT)/bin/ferry'
+	@install -s -m 755 $(INSTALLED_FERRY) '$(INSTALL_ROOT)/bin/ferry'
 	$(if $(MPI_PLUGIN)$(wildcard build/libferry-cuda.so),@install -m 755 $(MPI_PLUGIN) $(wildcard build/libferry-cuda.so) '$(TREE)/')
 	@install -m 644 $(LIBRARY) '$(INSTALL_ROOT)/lib/libferry.a'
 	@cd core && for header in $(sort $(public_headers)); do \

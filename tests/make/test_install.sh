@@ -18,6 +18,21 @@ result $? 'make install' "$(tail -n 5 "$work/said" | tr '\n' ';')"
 result $? 'its headers are the public ones' "$(find "$prefix/include/ferry" -name 'impl.h' | head -n 3 | tr '\n' ' ')"
 "$prefix/bin/ferry" version | grep -q '^ferry [0-9]'
 result $? 'the installed ferry runs' "$("$prefix/bin/ferry" version 2>&1 | head -n 1)"
+
+# The workbook, from a folder that is not the one of its installation, with a workspace of its own.
+mv "$prefix" "$work/moved"
+own_home=$HOME
+HOME=$work/home
+mkdir "$HOME"
+says 'a moved installation: start' 0 "exercises to $HOME/ferry/work/" "$work/moved/bin/ferry" start
+says 'it spells its name as it is typed' 0 '  check    ferry run ' "$work/moved/bin/ferry"
+cp solutions/20_1_saxpy.cu solutions/03_1_create_on_the_device.c "$HOME/ferry/work"
+says 'a kernel passes' 0 'tests passed' "$work/moved/bin/ferry" run 20.1
+says 'an answer with the library passes' 0 'tests passed' "$work/moved/bin/ferry" run 3.1
+HOME=$own_home
+mv "$work/moved" "$prefix"
+[ -z "$(find "$prefix" -newer "$work/home" -type f)" ]
+result $? 'and nothing is written where it is installed' "$(find "$prefix" -newer "$work/home" -type f | head -n 3 | tr '\n' ' ')"
 if [ "$(uname -m)" = x86_64 ]; then
   ! objdump -d "$prefix/lib/libferry.a" | grep -q zmm
   result $? 'no instruction beyond x86-64-v3' 'there is one with a 512-bit register'
@@ -66,6 +81,7 @@ elif [ -z "$emulator" ] || [ ! -x "$work/by_hand" ]; then
 else
   export FERRY_CUDA=sim
   says 'an older processor: the program says what it lacks' 2 'built for a processor with avx avx2' "$emulator" -cpu Nehalem "$work/by_hand"
+  says 'the installed ferry on it, too' 2 'built for a processor with avx' "$emulator" -cpu Nehalem "$prefix/bin/ferry" version
   says 'the baseline is enough' 0 "$expected" "$emulator" -cpu Haswell "$work/by_hand"
   cat >"$work/kernel.cu" <<'END'
 __global__ void set(int *x) { *x = 7; }

@@ -16,46 +16,10 @@ suite=${1:?which release: bookworm, trixie}
 shift
 chapters='chapters/23_shared_memory.cu chapters/26_scan.cu chapters/30_attention.cu'
 
-[ "$(id -u)" = 0 ] || skip_all 'only root can bootstrap a Debian'
-for program in debootstrap unshare pivot_root git; do
-  command -v $program >/dev/null || skip_all "$program is not installed"
-done
-[ -e "/usr/share/debootstrap/scripts/$suite" ] || skip_all "this debootstrap does not know $suite"
-unshare --mount --pid --fork --propagation private mount -t proc proc /proc 2>/dev/null || skip_all 'no namespace can be made here'
+# shellcheck source=tests/support/debian.sh
+. tests/support/debian.sh
 commit=$(git rev-parse HEAD 2>/dev/null) || skip_all 'this is not a clone, so no commit can be cloned from it'
-
-work=$(mktemp -d)
-root=$work/debian
-trap 'rm -rf --one-file-system "$work"' EXIT
-mkdir "$root"
-
-# ---- the release -------------------------------------------------------------------------------------------------------------
-
-# Where apt gets Debian's packages here; debootstrap's own choice on other systems.
-# shellcheck disable=SC2016 # for apt-get
-mirror=$(apt-get indextargets 'Created-By: Packages' 'Label: Debian' 'Component: main' --format '$(REPO_URI)' 2>/dev/null | head -n 1)
-if ! debootstrap --variant=minbase --include=ca-certificates,make,git "$suite" "$root" ${mirror:+"$mirror"} >"$work/out" 2>&1; then
-  skip_all "debootstrap cannot make $suite here: $(grep '^[EW]:' "$work/out" | tail -n 1)"
-fi
-apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries)' >"$root/etc/apt/apt.conf.d/99host"
-cp /etc/resolv.conf /etc/hosts "$root/etc/"
-
-# A command there, with only that release's files and processes. The root folder is changed as a container's is, so that commands
-# may make namespaces of their own. Control groups are not shown: a grader outside would remove those of a grader whose process it
-# does not see. What is said goes to $work/out.
-inside() { # USER COMMAND
-  # shellcheck disable=SC2016 # for the shell that enters
-  env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
-    nice unshare --mount --pid --fork --kill-child --propagation private sh -c '
-      mount --bind "$1" "$1" && cd "$1" && mount --rbind /dev dev && mount -t sysfs sysfs sys && mount -t proc proc proc &&
-        pivot_root . mnt && umount -l mnt && exec chroot . setpriv --reuid="$2" --regid="$2" --clear-groups sh -c "
-          HOME=\$(getent passwd $2 | cut -d: -f6); export HOME; cd \"\$HOME\" && [ ! -d ferry ] || cd ferry; $3"
-    ' - "$root" "$1" "$2" >"$work/out" 2>&1 </dev/null
-}
-ended() { # STATUS NAME
-  result "$1" "$suite: $2" "status $1: $(tail -n 12 "$work/out" | tr '\n' ' ')"
-}
+debian_begin "$suite" ca-certificates,make,git
 
 git clone -q --no-hardlinks . "$root/root/ferry" && git -C "$root/root/ferry" checkout -q "$commit"
 ended $? "commit ${commit:0:8} is cloned"
