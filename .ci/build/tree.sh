@@ -45,7 +45,13 @@ done
 
 libraries=$dest/build/bundle/lib
 mkdir -p "$libraries"
+mkdir -p "$dest/build/bundle/notices"
+notice() { # FILE: the licenses of the package that it comes from
+  package=$(dpkg -S "$(realpath "$1")" 2>/dev/null | cut -d : -f 1)
+  [ -z "$package" ] || cp -L "/usr/share/doc/$package/copyright" "$dest/build/bundle/notices/$package"
+}
 library() { # FILE
+  notice "$1"
   soname=$(objdump -p "$1" | awk '$1 == "SONAME" { print $2 }')
   cp -L "$1" "$libraries/${soname:-$(basename "$1")}"
 }
@@ -56,6 +62,7 @@ where() { # NAME: where the compiler finds a library
 }
 library "$(where libdnnl.so)"
 for name in protobuf-c z; do
+  notice "$(where lib$name.a)"
   cp "$(where lib$name.a)" "$libraries/"
 done
 # What oneDNN needs in turn, but for the libraries that a compiler brings.
