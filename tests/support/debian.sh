@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # A bare Debian in a folder, and commands in it. For tests of tests/nightly, which source tap.sh before.
 #   debian_begin SUITE PACKAGES    makes $root, with these packages (separated by commas), or skips the whole test
 #   inside USER COMMAND            runs a command there; what it prints goes to $work/out
