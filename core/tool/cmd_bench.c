@@ -13,7 +13,10 @@ static int hand_over(const char *program, int argc, char **argv) {
   execv(program, argv);
   if (argc > 1 && strcmp(argv[1], "--help") == 0) // the program would know more
     cmd_help(2, about);
-  fprintf(stderr, "ferry %s: %s is not built; run make bench\n", about[1], program);
+  if (CONFIG_INSTALLED)
+    fprintf(stderr, "ferry %s: an installed Ferry does not have this program; use a clone\n", about[1]);
+  else
+    fprintf(stderr, "ferry %s: %s is not built; run make bench\n", about[1], program);
   return argc > 1 && strcmp(argv[1], "--help") == 0 ? EXIT_PASS : EXIT_GRADER;
 }
 

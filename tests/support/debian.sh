@@ -18,6 +18,7 @@ debian_begin() { # SUITE PACKAGES
   root=$work/debian
   trap 'rm -rf --one-file-system "$work"' EXIT
   mkdir "$root"
+  : >"$work/out"
 
   # Where apt gets Debian's packages here; debootstrap's own choice on other systems.
   # shellcheck disable=SC2016 # for apt-get
