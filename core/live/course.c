@@ -21,7 +21,7 @@ static Known *known;
 static int known_count;
 
 const char *course_ferry(void) {
-  return CONFIG_OBJECTS "/ferry";
+  return rooted(CONFIG_OBJECTS "/ferry");
 }
 
 // ---- at the beginning --------------------------------------------------------------------------------------------------------------

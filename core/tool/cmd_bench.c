@@ -41,7 +41,7 @@ int cmd_bench(int argc, char **argv) {
 
 int cmd_pack(int argc, char **argv) {
   (void)argc;
-  return run_script(CONFIG_ROOT "/tests/grader/pack.sh", argv);
+  return run_script(rooted(CONFIG_ROOT "/tests/grader/pack.sh"), argv);
 }
 
 int cmd_timeline(int argc, char **argv) {

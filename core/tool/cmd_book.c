@@ -65,7 +65,7 @@ static bool find_page(char *page, size_t bytes, const char *what) {
 
 // The server is a program of its own, which is there where libmicrohttpd is.
 static int serve(char **options) {
-  const char *server = CONFIG_OBJECTS "/ferry-live";
+  const char *server = rooted(CONFIG_OBJECTS "/ferry-live");
   options[0] = (char *)(uintptr_t)server;
   execv(server, options);
   fprintf(stderr,

@@ -67,7 +67,7 @@ static bool copy_headers(const Listing *l) {
   bool copied = true;
   for (int i = 0; i < 2; i++) {
     glob_t found = {0};
-    glob(patterns[i], 0, NULL, &found);
+    glob(rooted(patterns[i]), 0, NULL, &found);
     for (size_t j = 0; j < found.gl_pathc; j++) {
       char to[600];
       size_t bytes;
@@ -107,7 +107,7 @@ static bool has_result(const Listing *l) {
 
 static void make_command(Listing *l, char **rest, int count) {
   const bool cuda = strcmp(l->language, "cu") == 0;
-  word(l, CONFIG_OBJECTS "/ferry");
+  word(l, rooted(CONFIG_OBJECTS "/ferry"));
   word(l, has_result(l) ? l->what : cuda ? "cuda" : "play");
   word(l, cuda ? "listing.cu" : "listing.c");
   if (has_result(l)) {
@@ -153,8 +153,8 @@ static void set_readable(SandboxJob *job) {
   for (int i = 0; tools_seen(i); i++)
     job->readable[used++] = tools_seen(i);
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (access(others[i], F_OK) == 0)
-      job->readable[used++] = others[i];
+    if (access(rooted(others[i]), F_OK) == 0)
+      job->readable[used++] = rooted(others[i]);
 }
 
 // A variable of the environment, or its default, as the sandbox wants it.
@@ -230,7 +230,7 @@ static void copy_result(const Listing *l) {
 static bool is_copied(void) {
   char path[4096];
   tools_path(path, sizeof path, CONFIG_ROOT "/core");
-  return strcmp(path, CONFIG_ROOT "/core") != 0;
+  return strcmp(path, rooted(CONFIG_ROOT "/core")) != 0;
 }
 
 static int run_listing(Listing *l, char **rest, int count) {
@@ -256,8 +256,8 @@ int cmd_confined(int argc, char **argv) {
   if (status >= 0)
     return status;
   if (is_copied()) {
-    fprintf(stderr, "ferry confined: root's listings run as another user, who cannot read " CONFIG_ROOT
-                    "; make it readable (chmod -R go+rX)\n");
+    fprintf(stderr, "ferry confined: root's listings run as another user, who cannot read %s; make it readable (chmod -R go+rX)\n",
+            root_folder());
     return EXIT_GRADER;
   }
   status = take_source(&l);

@@ -80,7 +80,7 @@ static char *pack_sources(const char *command, size_t *bytes) {
     if (access(part, F_OK) == 0)
       words_add(&tar, parts[i]);
   }
-  const int status = run_tool(tar.items, CONFIG_ROOT, NULL, NULL, NULL);
+  const int status = run_tool(tar.items, root_folder(), NULL, NULL, NULL);
   char *archive = status == 0 ? file_read(path, bytes) : NULL;
   unlink(path);
   if (!archive)

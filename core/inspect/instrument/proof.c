@@ -32,7 +32,7 @@ void inspect_begin_proof(InspectJob *j, const char *kernel, const char *grid, co
   snprintf(p->block, sizeof p->block, "%s", block);
   p->axes[0] = inspect_axes(grid);
   p->axes[1] = inspect_axes(block);
-  if (access(PROVER, X_OK) != 0 || pipe(ends) != 0)
+  if (access(rooted(PROVER), X_OK) != 0 || pipe(ends) != 0)
     return;
   words_add(&c, PROVER);
   words_add(&c, j->options.file);
@@ -48,7 +48,7 @@ void inspect_begin_proof(InspectJob *j, const char *kernel, const char *grid, co
     close(ends[0]);
     redirect_to("/dev/null", O_RDONLY, 0);
     redirect_to("/dev/null", O_WRONLY, 2);
-    execv(PROVER, (char **)(uintptr_t)c.items);
+    execv(rooted(PROVER), (char **)(uintptr_t)c.items);
     _exit(NO_TOOLS);
   }
   close(ends[1]);
