@@ -41,10 +41,11 @@ $(LIBCUDASIM): $(CUDASIM_OBJ) $(B)/stamp/library
 
 # The runtime's header, compiled beforehand for answers: most of what a verdict on a kernel cost was its parsing. By g++ alone; what
 # it makes under one name is no other compiler's. The flags have to be those of the answers, from the same header.
-PRECOMPILED := $(if $(SANITIZE)$(findstring clang,$(CXX)),,$(addprefix $(B)/sim/precompiled/,judged.h.gch inspected.h.gch))
+PRECOMPILED := $(if $(SANITIZE)$(findstring clang,$(CXX)),,$(addprefix $(B)/sim/precompiled/,judged.h.gch inspected.h.gch as_written.h.gch))
 flags_of = $$(echo $(1)_FLAGS | $(CXX) -E -P -include core/sim/compile/kernel_flags.h -x c++ - | sed 's/" *"//g; s/"//g')
 $(B)/sim/precompiled/judged.h.gch: private KIND := JUDGED
 $(B)/sim/precompiled/inspected.h.gch: private KIND := INSPECT
+$(B)/sim/precompiled/as_written.h.gch: private KIND := AS_WRITTEN
 $(PRECOMPILED): %.gch: core/sim/compile/kernel_flags.h $(filter core/sim/include/%,$(HEADERS)) $(B)/stamp/cxx core/tool/rules.mk
 	$(call say,PCH,$@)
 	@mkdir -p $(@D)

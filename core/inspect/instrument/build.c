@@ -12,14 +12,17 @@
 #include "tool/compile/process.h"
 #include "tool/print/usage.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-// cuda_runtime.h, which nvcc includes first, precompiled by make with INSPECT_FLAGS. If another compiler made it, g++ ignores it and
-// takes the header itself.
+// cuda_runtime.h, which nvcc includes first, precompiled by make with INSPECT_FLAGS or AS_WRITTEN_FLAGS. If another compiler made it,
+// g++ ignores it and takes the header itself.
 #define PRECOMPILED_HEADER CONFIG_PRECOMPILED "/inspected.h"
+#define PRECOMPILED_AS_WRITTEN CONFIG_PRECOMPILED "/as_written.h"
 
 // ---- processes -----------------------------------------------------------------------------------------------------------
 
@@ -63,6 +66,7 @@ static const Attempt attempts[] = {{false, false}, {false, true}, {true, false},
 static const char *flags_of(const InspectBuild *b, const Unit *u) {
   return u->number == UNINSTRUMENTED ? "g++ " UNINSTRUMENTED_FLAGS
          : b->table[0]               ? "g++ " STEP_FLAGS
+         : b->is_as_written          ? "g++ " AS_WRITTEN_FLAGS
                                      : "g++ " INSPECT_FLAGS;
 }
 
@@ -101,7 +105,7 @@ static bool is_hooked(const InspectJob *j, const Unit *u) {
 
 // Only with --gpu: with FERRY_SIM_GPU, as the lessons have it, a loop is counted as it is written.
 static bool counts_instructions(const InspectJob *j, const Unit *u) {
-  return u->number != UNINSTRUMENTED && !j->build.table[0] && j->options.gpu;
+  return u->number != UNINSTRUMENTED && !j->build.table[0] && !j->build.is_as_written && j->options.gpu;
 }
 
 static bool translate_source(const InspectJob *j, const Unit *u) {
@@ -172,10 +176,11 @@ static void compile_source_flags(Words *c, const InspectJob *j, const Unit *u, b
   words_add(c, "-I" CONFIG_ROOT "/build/include");
   quoted_folder(c, j, u);
   words_split(c, CONFIG_INCLUDES);
-  const bool precompiled =
-      !apart && !j->build.table[0] && u->number != UNINSTRUMENTED && access(rooted(PRECOMPILED_HEADER), R_OK) == 0;
-  words_split(c,
-              precompiled ? "-include " PRECOMPILED_HEADER : "-include cuda_runtime.h"); // nvcc includes it by itself
+  const char *precompiled = j->build.is_as_written ? PRECOMPILED_AS_WRITTEN : PRECOMPILED_HEADER;
+  const bool fits =
+      !apart && !j->build.table[0] && u->number != UNINSTRUMENTED && access(rooted(precompiled), R_OK) == 0;
+  words_add(c, "-include"); // nvcc includes it by itself
+  words_add(c, fits ? precompiled : "cuda_runtime.h");
   preprocessor_flags(c, &j->options);
   words_split(c, instruments_all_blocks(&j->options, u) ? "-include cudasim_all_instrumented.h" : "");
 }
@@ -337,6 +342,34 @@ static bool build(InspectJob *j, bool dual) {
   return link_program(j);
 }
 
+static bool build_either(InspectJob *j) {
+  const bool dual = j->options.blocks && j->options.with_count == 0; // two versions that cannot be linked: one
+  snprintf(j->build.program, sizeof j->build.program, "%s/program", j->build.folder);
+  return build(j, dual) || (j->build.dual && build(j, false));
+}
+
+// In a process of its own, which works in a folder of its own. Its messages are those of the other build.
+static pid_t begin_as_written(const InspectJob *j) {
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid != 0)
+    return pid;
+  InspectJob own = *j;
+  own.build.is_as_written = true;
+  snprintf(own.build.folder, sizeof own.build.folder, "%.200s/as_written", j->build.folder);
+  redirect_to("/dev/null", O_WRONLY, 1);
+  redirect_to("/dev/null", O_WRONLY, 2);
+  _exit(mkdir(own.build.folder, 0700) == 0 && build_either(&own) ? EXIT_PASS : EXIT_GRADER);
+}
+
+static bool build_both(InspectJob *j) {
+  const pid_t as_written = j->options.once || j->options.step ? -1 : begin_as_written(j);
+  const bool built = build_either(j);
+  if (as_written > 0 && wait_for_tool(as_written) == EXIT_PASS)
+    snprintf(j->build.as_written, sizeof j->build.as_written, "%s/as_written/program", j->build.folder);
+  return built;
+}
+
 bool inspect_build_program(InspectJob *j) {
   const InspectOptions *o = &j->options;
   InspectBuild *b = &j->build;
@@ -348,12 +381,9 @@ bool inspect_build_program(InspectJob *j) {
   b->nvcc = o->nvcc;
   if (o->program)
     snprintf(b->program, sizeof b->program, "%s", b->source);
-  else
-    snprintf(b->program, sizeof b->program, "%s/program", b->folder);
   if (o->bare && !inspect_write_bare(j))
     return false;
-  const bool dual = o->blocks && o->with_count == 0; // two versions that cannot be linked: one
-  if (!o->program && !build(j, dual) && !(b->dual && build(j, false)))
+  if (!o->program && !build_both(j))
     return false;
   if (!inspect_runs_loops(o) && !inspect_write_mix(b, b->mix, sizeof b->mix))
     b->mix[0] = '\0';

@@ -39,6 +39,10 @@ typedef struct InspectOptions {
 typedef struct InspectBuild {
   char folder[256];                 // private to this run; the caller makes and removes it
   char program[4096], source[4096]; // source: the file, its symbolic links resolved
+  // The program for the run in descending order: compiled as the source is written, with reads whose value is not used. "": it could not
+  // be built.
+  char as_written[4096];
+  bool is_as_written; // this is what builds it
   char bare[300];                   // `source` with a main for its kernel; "": it has its own
   char mix[300];                    // what inspect_write_mix wrote; "": nothing
   char table[300];                  // of statements (cu2cpp --step); "": not for ./ferry step

@@ -15,10 +15,18 @@ static void set(const char *name, const char *value) {
     unsetenv(name);
 }
 
+static bool runs_as_written(const InspectJob *j, bool descending) {
+  return descending && j->build.as_written[0];
+}
+
+static char *program_of(InspectJob *j, bool descending) {
+  return runs_as_written(j, descending) ? j->build.as_written : j->build.program;
+}
+
 static void begin_child(const InspectJob *j, bool descending, const char *record) {
   const InspectOptions *o = &j->options;
   const char *mode = getenv("FERRY_SIM_MODE");
-  set("FERRY_INSPECT_MIX", j->build.mix[0] ? j->build.mix : NULL);
+  set("FERRY_INSPECT_MIX", j->build.mix[0] && !runs_as_written(j, descending) ? j->build.mix : NULL);
   set("FERRY_INSPECT_REGISTERS", j->build.ptxas[0] ? j->build.ptxas : NULL);
   if (o->gpu)
     set("FERRY_SIM_GPU", o->gpu);
@@ -38,14 +46,14 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
 }
 
 // The exit status as a shell reports it; -1: it could not be started.
-static int run(const InspectJob *j, bool descending, const char *record) {
+static int run(InspectJob *j, bool descending, const char *record) {
   unlink(record);
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {
     begin_child(j, descending, record);
-    j->options.arguments[0] = (char *)(uintptr_t)j->build.program;
-    execv(j->build.program, j->options.arguments);
+    j->options.arguments[0] = program_of(j, descending);
+    execv(j->options.arguments[0], j->options.arguments);
     _exit(127);
   }
   return pid < 0 ? -1 : wait_for_tool(pid);
@@ -60,7 +68,7 @@ bool inspect_run_program(InspectJob *j, bool descending) {
   if (!descending && status != 0 && !j->options.gcc)
     printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
   j->inspection.resident = j->build.ptxas[0] != '\0';
-  if (status >= 0 && inspection_add(&j->inspection, j->build.program, j->build.folder, record, descending))
+  if (status >= 0 && inspection_add(&j->inspection, program_of(j, descending), j->build.folder, record, descending))
     return true;
   fprintf(stderr, "ferry inspect: the program left no record (status %d): it was killed, or it called _exit or abort\n",
           status);
