@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What the live book's server does for its own page: pages, files, events, jobs."""
 
+import fcntl
 import json
 import os
 import shutil
 import signal
+import subprocess
 import threading
 
-from live_server import ROOT, Server, eventually, finish, result
+from live_server import BUILD, ROOT, Server, eventually, finish, result
 
 SAXPY = "work/20_1_saxpy.cu"
 HELLO = """#include <stdio.h>
@@ -80,6 +82,24 @@ def files(server):
     result(predictions.status == 200 and server.get("/live/file?path=work/predictions.json").json["text"] == "{}", "the answers to predict boxes", predictions)
     gone = server.post("/live/file", {"path": "work/new.cuh", "text": "x", "base": new.json["version"]})
     result(gone.status == 409, "a file that was removed meanwhile", gone)
+
+
+def locked(server):
+    folder = os.open(server.work, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    seen = server.get(f"/live/file?path={SAXPY}").json
+    refused = server.post("/live/file", {"path": SAXPY, "text": "x", "base": seen["version"]})
+    os.close(folder)
+    result(refused.status == 503 and server.get(f"/live/file?path={SAXPY}").json == seen, "while a ./ferry holds the workspace's lock nothing is written", refused)
+
+
+def command_line():
+    for options, text in ((["--port", "8000"], "--port goes with --live"), (["--live", "--prot"], "Did you mean --port?"), (["--live", "--port"], "--port needs a value")):
+        said = subprocess.run([f"{BUILD}/ferry", "book", *options], capture_output=True, text=True, check=False)
+        result(said.returncode == 2 and text in said.stderr, f"./ferry book {' '.join(options)}", said.stderr)
+    for options, text in ((["--port", "70000"], "up to 65535"), (["--bind", "localhost"], "an address of this machine")):
+        said = subprocess.run([f"{BUILD}/ferry-live", "--no-open", *options], capture_output=True, text=True, check=False)
+        result(said.returncode != 0 and text in said.stderr, f"ferry-live {' '.join(options)}", said.stderr)
 
 
 def two_writers(server):
@@ -214,8 +234,9 @@ def many_pages(server):
 
 
 def main():
+    command_line()
     server = Server()
-    for part in (pages, state, files, two_writers, events, jobs, listings, output_as_it_comes, many_pages):
+    for part in (pages, state, files, locked, two_writers, events, jobs, listings, output_as_it_comes, many_pages):
         part(server)
     result(server.end(signal.SIGINT) == 0, "Ctrl+C ends the server")
     finish()
