@@ -28,6 +28,7 @@ export class Bench {
     this.output = new Output(`Output of ${subject.label}`);
     this.place = el("div", { class: "live-editor" });
     this.trouble = el("div");
+    this.saving = Promise.resolve(true);
     this.stopper = button("Stop", () => this.stop(), { hidden: "" });
     this.note = el("span", { class: "live-note-saved", role: "status" });
     this.arguments = el("input", { class: "live-arguments", value: /^chapters\/\d/.test(subject.name) ? "--quick" : "", spellcheck: "false" });
@@ -118,12 +119,13 @@ export class Bench {
     this.tell();
     this.editor.focus();
   }
-  /** Writes the file. False if it has changed on disk: both versions are then shown. */
-  async save() {
+  /** Writes the file. False if it has changed on disk: both versions are then shown. One after the other: each needs the last one's version. */
+  save() { return this.saving = this.saving.then(() => this.writeText()); }
+  async writeText() {
     if (this.clashing) return false;
     if (!this.edited) return true;
     try {
-      const text = this.text, { conflict, version } = await (this.saving = write(this.subject.name, text, this.version));
+      const text = this.text, { conflict, version } = await write(this.subject.name, text, this.version);
       if (conflict) return this.clash(conflict, text), false;
       [this.saved, this.version] = [text, version];
       keep(this.subject.name, this.edited ? { text: this.text, base: version } : null);
@@ -137,7 +139,7 @@ export class Bench {
   /** The file may have changed on disk. */
   async look() {
     if (this.version === undefined || this.clashing) return;
-    await Promise.resolve(this.saving).catch(() => {}); // the server may tell of our own version before it answers
+    await this.saving; // the server may tell of our own version before it answers
     const file = await read(this.subject.name).catch(() => null);
     if (!file || file.version === this.version || this.clashing) return;
     if (file.text === this.text || !this.edited) {

@@ -159,6 +159,11 @@ def typing(tab, server):
     tab.page.locator(".CodeMirror").click()
     tab.page.keyboard.press("Control+s")
     result(eventually(lambda: read(server, "20_1_saxpy.cu") == typed), "Ctrl+S writes the file that a terminal sees", read(server, "20_1_saxpy.cu"))
+    for letter in "abcdef":
+        tab.page.keyboard.type(letter)
+        tab.page.keyboard.press("Control+s")
+    saved = eventually(lambda: all(c in read(server, "20_1_saxpy.cu") for c in "abcdef") and read(server, "20_1_saxpy.cu") == tab.text())
+    result(saved and tab.page.locator(".live-clash").count() == 0, "saving quickly is no conflict with itself", read(server, "20_1_saxpy.cu"))
 
 
 def on_disk(tab, server):
