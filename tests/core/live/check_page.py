@@ -79,7 +79,7 @@ class Tab:
         self.context.close()
 
 
-# ---- five exercises, by keyboard alone ---------------------------------------------------------------------------------------------------
+# ---- five exercises, with the keyboard only ---------------------------------------------------------------------------------------------------
 
 
 def by_keyboard(reader, server, exercise):
@@ -233,7 +233,7 @@ def listing(tab):
     tab.click("Stop", ".live-bench")
     result(early and tab.reader.settled() == "Stopped.", "output comes while the program runs, and Stop ends it", tab.reader.status())
     tab.click("Original")
-    result("neighbors" in tab.text(), "the program of the book can be had back", tab.text()[:80])
+    result("neighbors" in tab.text(), "Original restores the program of the book", tab.text()[:80])
     tab.open("03_tensor_moves.html")
     names = tab.page.locator(".live-bar").first.get_by_role("button").all_inner_texts()
     tab.click("Run")
