@@ -195,6 +195,9 @@ says 'a block of too many threads' 1 'mistake: more than 1024 threads per block'
 printf '#include <stdio.h>\n#include "ferry.h"\nint main(void) {\n  FyTensor *x = fy_to(fy_ones(fy_shape(4)), fy_cuda_device(0));\n  printf("sum %%g\\n", fy_item(fy_sum(x)));\n}\n' \
   >"$work/played.c"
 says 'play: a C file' 0 'sum 4' "$ferry" play "$work/played.c"
+cp chapters/03_tensor_moves.c chapters/20_the_first_kernel.cu "$work"
+says "play: a copy of a lesson's program in C" 0 'raised on purpose' "$ferry" play "$work/03_tensor_moves.c" -- --quick
+says "play: a copy of a lesson's program in CUDA" 0 'CPU and device agree: yes' "$ferry" play "$work/20_the_first_kernel.cu" -- --quick
 says 'play: what was counted' 0 'copies to a device                    1' "$ferry" play "$work/played.c"
 says 'play: a CUDA file' 0 'kernel launches' "$ferry" play chapters/20_the_first_kernel.cu --quick
 says 'new' 0 'make -C' "$ferry" new "$work/program"
