@@ -168,7 +168,9 @@ const Command commands[] = {
      "(docs/live.md)\n"
      "--port N        at this port; default: one that is free\n"
      "--bind ADDRESS  at this address of the machine, for other machines too; default: 127.0.0.1\n"
-     "--no-open       only print the address\n",
+     "--no-open       only print the address\n"
+     "Environment: BROWSER; FERRY_LIVE_SECONDS, the time limit of a run in the browser (60 for a listing, 180 for a "
+     "command on an exercise).\n",
      cmd_book, false, HELP_ANYWHERE},
     {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
     {"timeline", "TRACE -o FILE", "draw a trace from the profiler", "", cmd_timeline, false, HELP_OWN},
