@@ -9,6 +9,7 @@ player becomes %ferry step, and an exercise becomes %%ferry check with the exerc
 
 import base64
 import hashlib
+import html
 import json
 import os
 import re
@@ -139,7 +140,8 @@ def lesson(path):
         before = text[at : match.start()]
         within_details = (pending + before).count("<details") > (pending + before).count("</details")
         if match["command"]:
-            cell = f"%ferry step {match['command'].replace('&gt;', '>').replace('&lt;', '<')} --at {match['step']}"
+            options, separator, arguments = html.unescape(match["command"]).partition(" -- ")
+            cell = f"%ferry step {options} --at {match['step']}{separator}{arguments}"
         else:
             cell = listing(match, text[match.end() :], number, path.stem)
         if cell is None or within_details:

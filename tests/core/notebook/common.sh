@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # What the tests of the notebooks share: a virtual environment with Jupyter's kernel and the wheel, as a reader has it; notebooks in
 # $work/notebook. Sourced by them, after tests/grader/common.sh. They run in $python.
+work=${work:?tests/grader/common.sh makes it}
 [ -x ferry ] || skip_all './ferry is not built'
 command -v python3 >/dev/null || skip_all 'python3 is not installed'
 home=build/notebook/test python=$PWD/build/notebook/test/bin/python

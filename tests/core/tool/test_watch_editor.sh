@@ -4,6 +4,7 @@
 # arguments.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
 # timeout: 240
+# shellcheck disable=SC2016 # the scripts and names with a $ are to stay as they are
 # shellcheck source=tests/grader/common.sh
 . tests/grader/common.sh
 export FERRY_WORK=$work/mine opened=$work/opened
