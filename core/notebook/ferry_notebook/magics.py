@@ -176,8 +176,9 @@ class FerryMagics(Magics):
         parts = []
         with cell_of("check " + words[0], text, "") as cell:
             own = [word for word in words if word != "--no-save"]
-            if own != words or not answer.save(program, words[0], line, text):
-                own += ["--file", answer.renamed(program, words[0], cell)]
+            original = answer.file_of(program, words[0], cell.folder / "originals")
+            if own != words or not answer.save(answer.file_of(program, words[0]), original.read_text(), line, text):
+                own += ["--file", cell.file.rename(cell.file.with_suffix(original.suffix))]
             status = process.run([program, "run", *own], {"TMPDIR": cell.folder}, parts.append, parts.append)
             said = cell.shown("".join(parts))
         show(report.verdict(said, status == 0)) if status in (0, 1) else sys.stderr.write(said)
