@@ -20,6 +20,8 @@ STYLE = """<style>
 .ferry-nb td.code, .ferry-nb th.code { text-align: left; border-left: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
 .ferry-nb td.poor { font-weight: bold; text-decoration: underline; }
 .ferry-nb td.finding { text-align: left; white-space: normal; font-family: system-ui, sans-serif; }
+.ferry-nb td.finding .box { max-width: 36em; }
+.ferry-nb .small { font-size: 12px; }
 .ferry-nb .dim { opacity: .75; }
 </style>"""
 
@@ -81,6 +83,7 @@ def verdict(text, passed):
     title, _, rest = text.strip("\n").partition("\n")
     decisive = next((line for line in rest.split("\n") if line[:1] in "✓✗"), "")
     inner = box("good" if passed else "", title, f"<div>{escape(decisive)}</div>" if decisive else "")
+    rest = "\n".join(line for line in rest.split("\n") if line != decisive)
     return bundle(inner + f"<pre>{escape(rest)}</pre>", text)
 
 
@@ -153,7 +156,8 @@ def inspection(records, source, own_file, text):
     title = f"{errors or 'no'} finding{'s' if errors != 1 else ''}"
     inner = box("" if errors else "good", title)
     inner += "".join(finding(r, step_command(r)) for r in findings if not is_in_cell(r, own_file))
-    heads = ("", "grid", "block", "launches", "shared bytes", "registers", "occupancy", "modeled time")
+    heads = ("", "grid", "block", "launches", "shared bytes", "registers", "occupancy")
+    heads += ("modeled time",) if any("modeled_us" in k for k in kernels) else ()
     inner += '<div class="wide"><table><tr>' + "".join(f"<th>{h}</th>" for h in heads) + "</tr>" + "".join(map(kernel_row, kernels)) + "</table></div>"
     most = max((sum(column(of_line, w, k)[0] for w, k in COLUMNS) for of_line in lines.values()), default=1) or 1
     heads = ("active lanes", "global load", "store", "shared load", "store", "line")
@@ -165,7 +169,7 @@ def inspection(records, source, own_file, text):
             for r in findings
             if is_in_cell(r, own_file) == number
         )
-    inner += '</table></div><div class="dim">global memory: sectors per request / ideal; shared memory: wavefronts per request / ideal. '
+    inner += '</table></div><div class="dim small">global memory: sectors per request / ideal; shared memory: wavefronts per request / ideal. '
     inner += "The warmer a line, the more sectors and wavefronts it took.</div>"
     return bundle(inner, text)
 
