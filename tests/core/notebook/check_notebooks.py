@@ -28,7 +28,7 @@ def fault(source, got):
     if got.error or "UsageError" in got.err or re.search(r"\d+:\d+: (fatal )?error: ", got.plain):
         return got.text
     if source.startswith("%%ferry check"):
-        return "" if re.search(r"^[✗✓]", got.plain, re.M) else got.text
+        return "" if re.search(r"^(✓|✗ (\d|compile error))", got.plain, re.M) else got.text
     if source.startswith("%%ferry inspect"):
         return "" if "findings" in got.html or "finding" in got.html else got.text
     if source.startswith("%ferry step"):
