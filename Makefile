@@ -29,7 +29,9 @@ endif
 Q := $(if $(V),,@)
 comma := ,
 say = @printf '  %-5s %s\n' '$(1)' '$(2)'
-# A build of many steps: on a terminal one line that says how long it will take.
+# A build of many steps: on a terminal one line that says how long it will take. It counts them by make -n COUNTING=1, which takes
+# files for up to date that make writes at each run, and that mostly stay as they are.
+ALWAYS := $(if $(COUNTING),,FORCE)
 progress = V='$(V)' .ci/build/progress.sh '$(1)' $(MAKE)
 
 # ---- compilers and variants ------------------------------------------------------------------------------------------
@@ -247,7 +249,7 @@ STAMP_model := $(MODEL_OBJ)
 STAMP_fuzz := $(FUZZ_OBJ)
 
 STAMPS := $(addprefix $(B)/stamp/,c cxx root link library support grader inspect step bench timeline model fuzz)
-$(STAMPS): $(B)/stamp/%: FORCE
+$(STAMPS): $(B)/stamp/%: $(ALWAYS)
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
@@ -263,7 +265,7 @@ $(PACKAGES): .ci/build/setup.sh $(B)/stamp/c
 # ---- generated header: every public function, wrapped so that an error knows the caller's file and line --------------
 
 WHERE := build/include/ferry_where.h
-$(WHERE): build/stamp/where ;
+$(WHERE): $(if $(COUNTING),,build/stamp/where) ;
 build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@mkdir -p build/include build/stamp
 	@awk -f .ci/build/where.awk core/ferry.h > $(WHERE).new

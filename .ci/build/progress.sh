@@ -22,7 +22,7 @@ if [ -t 1 ] && [ -z "${V:-}" ]; then
   while read -r kind; do
     weight_of "$kind"
     total=$((total + weight)) steps=$((steps + 1))
-  done < <(MAKEFLAGS=$(sed 's/--jobserver[^ ]*//; s/-j[0-9]*//' <<<"${MAKEFLAGS:-}") "$@" -n 2>/dev/null |
+  done < <(MAKEFLAGS=$(sed 's/--jobserver[^ ]*//; s/-j[0-9]*//' <<<"${MAKEFLAGS:-}") "$@" -n COUNTING=1 2>/dev/null |
     sed -nE "s/^printf '  %-5s %s\\\\n' '([A-Z]+)' .*/\1/p")
 fi
 [ "$steps" -gt 20 ] || exec "$@"

@@ -37,7 +37,7 @@ STAMP_cuda := $(NVCC) $(NVCCFLAGS) $(CUDA_INCLUDES) $(CUDA_LIB)
 STAMP_plugin := $(CUDA_OBJ) $(CUDA_COUNTED)
 STAMP_arch := $(NVCC) $(CUDA_ARCH)
 CUDA_STAMPS := $(addprefix build/cuda/stamp/,cuda plugin arch)
-$(CUDA_STAMPS): build/cuda/stamp/%: FORCE
+$(CUDA_STAMPS): build/cuda/stamp/%: $(ALWAYS)
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_$*))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 

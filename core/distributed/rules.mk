@@ -9,7 +9,7 @@ PLUGINS ?= build
 MPI_PLUGIN := $(if $(MPICC),$(PLUGINS)/libferry-mpi.so)
 
 STAMP_mpi := $(MPICC) $(CC) $(OPTIMIZE)
-$(PLUGINS)/stamp/mpi: FORCE
+$(PLUGINS)/stamp/mpi: $(ALWAYS)
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(STAMP_mpi))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 

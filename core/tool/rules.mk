@@ -6,7 +6,7 @@ FERRY := $(if $(SANITIZE),,$(B)/ferry)
 
 # What a build was made from, beside the version: the commit's date and name, or nothing outside of git.
 COMMIT_H := $(B)/include/ferry_commit.h
-$(COMMIT_H): FORCE
+$(COMMIT_H): $(ALWAYS)
 	@$(shell mkdir -p $(@D))$(file >$@.new,#define FERRY_COMMIT "$(shell git log -1 --date=format:%Y.%m.%d --format='%cd %h' 2>/dev/null)")
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(B)/core/tool/ferry.o: $(COMMIT_H)
@@ -25,7 +25,7 @@ define GRADER_CONFIG_TEXT
 #define CONFIG_LINKER "$(if $(INSTALLING),,$(if $(shell command -v ld.gold),-fuse-ld=gold))"
 #define CONFIG_LINK "$(or $(INSTALLED_LINK),$(call absolute,$(LDFLAGS)) $(LDLIBS))"
 endef
-$(GRADER_CONFIG): FORCE
+$(GRADER_CONFIG): $(ALWAYS)
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(GRADER_CONFIG_TEXT))
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(GRADER_OBJ): | $(GRADER_CONFIG)
