@@ -24,7 +24,8 @@ typedef struct Job {
   int pipe;
   Learner *learner;
   Verdict *verdict;
-  bool again; // after all others
+  uint64_t answer; // hash of its file
+  bool again;      // after all others
   Text sent;
 } Job;
 
@@ -53,11 +54,13 @@ static _Noreturn void be_worker(const Grading *g, const Learner *l, int exercise
 
 static bool start(const Grading *g, Job *job, Learner *l, int exercise, bool again) {
   int end;
+  const uint64_t hash = answer_hash(l->folder, g->exercises[exercise]);
   const pid_t pid = worker_begin(&end);
   if (pid == 0)
     be_worker(g, l, exercise, again, end);
   if (pid > 0)
-    *job = (Job){.pid = pid, .pipe = end, .learner = l, .verdict = &l->verdicts[exercise], .again = again};
+    *job =
+        (Job){.pid = pid, .pipe = end, .learner = l, .verdict = &l->verdicts[exercise], .answer = hash, .again = again};
   return pid > 0;
 }
 
@@ -109,6 +112,7 @@ static void finish(Grading *g, Job *job, bool ended) {
     not_judged(job->verdict, STATUS_GRADER_ERROR, "the grader crashed while it judged this answer\n");
   if (job->verdict->protections)
     g->protections = g->protections ? g->protections & job->verdict->protections : job->verdict->protections;
+  job->verdict->answer = job->answer;
   text_free(&job->sent);
   job->pid = 0;
 }
@@ -154,6 +158,8 @@ static bool start_at_last(const Grading *g, Job *job, Learner *l, int exercise, 
 static void begin_unit(Grading *g, Job *job, int unit, void (*done)(Grading *g, Learner *l, Verdict *v)) {
   Learner *l = &g->learners[unit / g->exercise_count];
   int exercise = unit % g->exercise_count;
+  if (l->verdicts[exercise].known)
+    return;
   l->began = l->began > 0 ? l->began : now();
   if (out_of_time(g, l)) {
     say_out_of_time(g, &l->verdicts[exercise]);

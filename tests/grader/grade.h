@@ -30,6 +30,8 @@ typedef struct Grading {
   int part, parts;   // --part 2/8; 0: everything
   char **class;      // with --part: the names of all learners, not of this part's alone
   int class_count;
+  bool merged;
+  uint64_t grader; // of merged files: theirs, if it is the same in all
 } Grading;
 
 // Runs everything, several at a time, and calls `done` after each answer.
@@ -38,6 +40,12 @@ void grading_run(Grading *g, void (*done)(Grading *g, Learner *l, Verdict *v));
 // Reads files that --json wrote, and puts together in `g` what one grading of everything would have come to. `class` is the folder
 // whose learners have to be there, or NULL. -1, or an exit status after messages about all that is wrong with them.
 int grading_merge(Grading *g, char **paths, int count, char **class, int class_count);
+
+// Takes over what the file says of answers that have not changed (known.c); how many, or -1 after a message. Hashes of an answer's file,
+// and of this grader.
+int grading_known(Grading *g, const char *path);
+uint64_t answer_hash(const char *folder, const Exercise *e);
+uint64_t grader_hash(void);
 
 // What an exercise was judged by: a number that changes with its hidden tests.
 uint64_t exercise_version(const Exercise *e);

@@ -37,6 +37,8 @@ typedef struct Verdict {
   bool real_gpu;     // verified on NVIDIA's hardware
   bool starved;      // the same of a compiler, which is why it did not compile
   double seconds;
+  uint64_t answer; // hash of the answer's file (known.c); 0: there is none
+  bool known;      // from an earlier grading
 } Verdict;
 
 typedef struct JudgeOptions {

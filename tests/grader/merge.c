@@ -189,7 +189,10 @@ int grading_merge(Grading *g, char **paths, int count, char **class, int class_c
     add_protections(g);
     g->options.devices = m.files[0].devices;
     g->secret_seed = m.files[0].secret_seed;
-    g->complete = true;
+    g->complete = g->merged = true;
+    g->grader = m.files[0].grader;
+    for (int i = 1; i < count; i++)
+      g->grader = m.files[i].grader == g->grader ? g->grader : 0;
     if (g->learner_count == 0)
       complain(&m, "%s contains no results", paths[0]);
   }

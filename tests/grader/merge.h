@@ -11,6 +11,7 @@ typedef struct ResultFile {
   Json *json;
   int devices, part, parts; // devices: -1 where the file is no good
   bool secret_seed;
+  uint64_t grader;   // which one wrote it
   const Json *class; // of a part: the names of all learners
 } ResultFile;
 
@@ -27,6 +28,7 @@ typedef struct Merge {
   MergedEntry *entries;
   int entry_count, room;
   int complaints;
+  bool known; // an earlier grading, maybe interrupted: what does not fit is left out without a complaint
 } Merge;
 
 // Reads f->path into `f` and its results into `m`; complains about what is wrong with it.

@@ -67,6 +67,8 @@ static void json_verdict(const Grading *g, Text *t, const Verdict *v) {
            v->skipped, v->stars, verdict_most_stars(v->exercise), v->seconds);
   text_add(t, ", \"version\": \"%016llx\", \"on_gpu\": %s", (unsigned long long)exercise_version(v->exercise),
            v->real_gpu ? "true" : "false");
+  if (v->answer)
+    text_add(t, ", \"answer\": \"%016llx\"", (unsigned long long)v->answer);
   if (v->protections) {
     char on[768], off[512];
     sandbox_describe_at(v->level ? v->level : sandbox_chosen(), v->protections, on, sizeof on, off, sizeof off);
@@ -100,7 +102,8 @@ static void json_part(const Grading *g, Text *t) {
 void write_json(const Grading *g, Text *t) {
   char on[768], off[512];
   sandbox_describe_at(g->level ? g->level : sandbox_chosen(), g->protections, on, sizeof on, off, sizeof off);
-  text_add(t, "{\n  \"complete\": %s,\n", g->complete ? "true" : "false");
+  text_add(t, "{\n  \"complete\": %s,\n  \"grader\": \"%016llx\",\n", g->complete ? "true" : "false",
+           (unsigned long long)(g->merged ? g->grader : grader_hash()));
   json_part(g, t);
   text_add(t, "  \"simulated_devices\": %d,\n  \"secret_seed\": %s,\n  \"protections\": ", g->options.devices,
            g->secret_seed ? "true" : "false");
