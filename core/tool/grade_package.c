@@ -49,7 +49,7 @@ static void add_grade_script(Text *t, const PackageOptions *o) {
     for (size_t i = 0; i < sizeof random; i++)
       snprintf(seed + 2 * i, 3, "%02x", random[i]);
   text_add(t, "#!/bin/sh\n# How this package grades. Keep the seed from the learners.\n"
-              "cd \"$(dirname \"$0\")/ferry\" || exit 3\nexec ./ferry grade");
+              "cd \"${FERRY_FOLDER:-$(dirname \"$0\")}/ferry\" || exit 3\nexec ./ferry grade");
   add_option(t, "--seed", o->seed ? o->seed : seed);
   add_option(t, "--only", o->only);
   add_option(t, "--limit", o->limit);

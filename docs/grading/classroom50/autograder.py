@@ -21,8 +21,8 @@ if not (folder / "ferry/ferry").exists():
     subprocess.run(["bash", here / "setup.sh", folder], check=True)
 submitted = subprocess.run(["git", "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ"],
                            env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True, check=False).stdout.strip()
-environment = dict(os.environ)
+environment = {**os.environ, "FERRY_FOLDER": str(folder)}
 if submitted:
     environment["SUBMITTED_AT"] = submitted
-graded = subprocess.run(["sh", folder / "grade.sh", "--answers", answers, "--classroom50", result], env=environment, check=False)
+graded = subprocess.run(["sh", here / "grade.sh", "--answers", answers, "--classroom50", result], env=environment, check=False)
 sys.exit(0 if graded.returncode in (0, 1) else 1)

@@ -5,7 +5,6 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 tar -xzf "$here/ferry.tar.gz" -C "$1"
-install -m 755 "$here/grade.sh" "$1/grade.sh"
 make -C "$1/ferry" setup
 # shellcheck disable=SC2016 # make's variable
 make -C "$1/ferry" ferry MARCH='$(BASELINE)'
