@@ -273,7 +273,7 @@ def inspected(ferry, folder, hub, kernel, configuration):
         return None
     with open(report) as file:
         rows = [json.loads(line) for line in file]
-    return next(r["model_counts"] for r in rows if r["type"] == "kernel")
+    return next({name: r[name] for name in r if name not in ("type", "kernel")} for r in rows if r["type"] == "model_counts")
 
 
 def registers(nvcc, folder, architecture):

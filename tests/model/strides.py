@@ -57,10 +57,10 @@ def counts(ferry, folder, wanted):
     result = {}
     with open(report) as file:
         for row in map(json.loads, file):
-            name = re.match(r"(strided|blocked)<(float|double), (\d+)>", row.get("kernel", "")) if row["type"] == "kernel" else None
+            name = re.match(r"(strided|blocked)<(float|double), (\d+)>", row.get("kernel", "")) if row["type"] == "model_counts" else None
             if name:
                 key = name.group(2), "stride" if name.group(1) == "strided" else "block", int(name.group(3))
-                result[key] = row["model_counts"]
+                result[key] = row
     return result
 
 

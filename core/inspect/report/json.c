@@ -49,11 +49,11 @@ static void text_finding(Text *t, const Inspection *i, const InspectFinding *f) 
 
 // What the model computes a time from: of a launch, on average.
 static void text_modeled(Text *t, const InspectKernel *k) {
-  text_add(t, ", \"model_counts\": {");
+  text_add(t, "{\"type\": \"model_counts\", \"kernel\": ");
+  text_name(t, k);
   for (int i = 0; i < MODEL_COUNTS; i++)
-    text_add(t, "%s\"%s\": %.10g", i ? ", " : "", model_count_names[i],
-             ((const double *)&k->modeled)[i] / k->time.launches);
-  text_add(t, "}");
+    text_add(t, ", \"%s\": %.10g", model_count_names[i], ((const double *)&k->modeled)[i] / k->time.launches);
+  text_add(t, "}\n");
 }
 
 static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
@@ -80,8 +80,6 @@ static void text_kernel(Text *t, const Inspection *i, const InspectKernel *k) {
              c->instructions);
   if (k->time.launches > 0)
     text_add(t, ", \"modeled_us\": %.6g, \"limit\": \"%s\"", 1e6 * k->time.seconds, inspect_limit(&k->time));
-  if (k->time.launches > 0)
-    text_modeled(t, k);
   if (k->registers)
     text_add(t, ", \"registers\": %d, \"local_bytes\": %d, \"spill_bytes\": %d, \"occupancy\": %.4g}\n", k->registers,
              k->local, k->spilled, inspect_occupancy(&sm, k, k->registers));
@@ -135,6 +133,8 @@ bool inspect_write_json(const Inspection *i, const char *path) {
     text_finding(&t, i, &i->findings[n]);
   for (int k = 0; k < i->kernel_count; k++) {
     text_kernel(&t, i, &i->kernels[k]);
+    if (i->kernels[k].time.launches > 0)
+      text_modeled(&t, &i->kernels[k]);
     for (int n = 0; n < i->kernels[k].line_count; n++)
       if (inspect_worth_showing(&i->kernels[k].lines[n]))
         text_line(&t, i, &i->kernels[k], &i->kernels[k].lines[n]);

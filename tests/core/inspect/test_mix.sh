@@ -43,7 +43,7 @@ END
 
 # 33 threads: an IEEE division each, of eight float32 instructions and a reciprocal; a barrier of two warps
 while read -r field want; do
-  got=$(sed -nE "s/^\{\"type\": \"kernel\", \"kernel\": \"quotient\".*\"$field\": ([0-9.]+).*/\1/p" "$work/json")
+  got=$(sed -nE "s/^\{\"type\": \"model_counts\", \"kernel\": \"quotient\".*\"$field\": ([0-9.]+).*/\1/p" "$work/json")
   [ "$got" = "$want" ]
   result $? "quotient: $want $field" "counted $got"
 done <<'END'
