@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -93,7 +94,7 @@ def compare_spaces(options, rows_file):
                 print("%s: %d could not be inspected" % (kernel.name, failed), file=sys.stderr)
     if options.count_only:
         return
-    middle = [sorted(column)[len(column) // 2] for column in zip(*results)]
+    middle = [statistics.median(column) for column in zip(*results)]
     print("| **median of %d spaces** | | | %.2f | %.2f | x%.2f | |" % (len(results), *middle))
 
 
@@ -172,7 +173,7 @@ def compare_strides(options):
         counts = strides.counts(os.path.join(BUILD, "ferry"), folder, tables["a100"])
     print("\n| GPU | access patterns | rho | error | bias | largest |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     for gpu, measured in tables.items():
-        asked, patterns = ["%s kernel blocks=1 threads=32 shared=1e6 shared_waves=1e6" % gpu], sorted(set(measured) & set(counts))
+        asked, patterns = ["%s kernel blocks=1 threads=32 shared_waves=1e6" % gpu], sorted(set(measured) & set(counts))
         for pattern in patterns:
             loads = {name: count for name, count in counts[pattern].items() if name.startswith("load")}
             loads["fp64" if pattern[0] == "double" else "fp32"] = loads["loads"] / 2  # the benchmark multiplies and adds two loads
