@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Over 500 lines: one table, with the source of each number.
 // The table of GPUs. Each number says where it is from: GIVEN by a source, DERIVED from such, FITTED to measurements that are
 // named, ASSUMED, or UNCHECKED: from memory, and no source was found for it. docs/model.md shows what came of it.
 //

@@ -93,7 +93,7 @@ def rounds(n, each):
 
 class Convolution:
     name = "convolution"
-    drawn, compared = 64, {"development": 12, "sealed": 14}
+    drawn, compared = 64, {"development": 12, "sealed": 16}
     source = "kernels/convolution_milo.cu"
     headers = []
     spaces = {
@@ -132,7 +132,7 @@ class Convolution:
 
 class Dedispersion:
     name = "dedispersion"
-    drawn, compared = 80, {"development": 42, "sealed": 15}
+    drawn, compared = 80, {"development": 42, "sealed": 17}
     source = "kernels/dedisp_milo/dedispersion.cu"
     headers = ["kernels/dedisp_milo/dedispersion.h"]
     spaces = {gpu: "cachefiles/dedispersion_milo/%s.json.gz" % gpu.upper() for gpu in ["a100", "a4000", "a6000"]}
