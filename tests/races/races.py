@@ -11,6 +11,7 @@ usage: make races ARGS="--hirace DIR --scor DIR --gpuverify DIR --faial DIR [opt
   --half A|B|both   the programs whose name's hash is even (A, for development), or odd (B); default both
   --match PATTERN   only programs whose name matches this regular expression
   --jobs N          so many at a time (default 1)
+  --prove           do not run the programs: try to prove GPUVerify's and Faial's kernels free of races, for any arguments
   --out FILE        where to write a line per program (default build/races.tsv)
 
 The protocol, which is older than the results in docs/races.md:
@@ -23,6 +24,8 @@ The protocol, which is older than the results in docs/races.md:
   macros that do nothing, and `x == NUMBER` in __requires gives an argument. "pass" is clean. Of those that fail, racy are those whose comment speaks of a race ("race", "racy", "Write by thread") or that
   lie in fail_tests or cooperative_groups/fail; the others fail for assertions, null pointers and invariants, and are left out, as are
   those whose label is an error of GPUVerify's own tools.
+- --prove: the kernel, its launch, macros and template arguments are the same. What the kernel requires or assumes (__requires, __assume) is
+  assumed. "every launch" is a proof for all grids and blocks, "its launch" one for this block (and this grid).
 - Faial: a kernel is launched with 4 blocks of 64 threads, such arrays, 4096 bytes of dynamic shared memory, and float as the type of a
   template;
   annotations are macros that do nothing. The name begins with racy- or drf-. Faial's own default is one block, so a label may differ.
@@ -153,6 +156,59 @@ def show(results):
             print(f"{program.suite} {program.name}: labeled {program.label}, {verdict} {what}")
 
 
+# ---- proofs ------------------------------------------------------------------------------------------------------------------------------
+
+
+def assumptions():
+    """As annotations, but what a kernel requires is assumed."""
+    header = ROOT / "build/races_assumptions.h"
+    empty = "".join(f"#undef __{w}\n#define __{w}(...) (void)0\n" for w in ANNOTATIONS if w not in ("requires", "assume"))
+    header.write_text("#include <cassert>\n#include <cooperative_groups.h>\n" + empty + "#define __axiom(...) static_assert(true)\n#define __implies(a, b) (!(a) || (b))\n"
+                      "namespace cooperative_groups { template <class G> __device__ void synchronize(G group) { group.sync(); } }\n"
+                      "#define __requires(x) __builtin_assume(x)\n#define __assume(x) __builtin_assume(x)\n")
+    return header
+
+
+def prove(program):
+    """The answer of build/prove-races, its lines and seconds"""
+    text = program.arguments[0].read_text(errors="replace")
+    words = [str(word) for word in program.arguments]
+
+    def option(name, comment, default):
+        found = re.search(comment + r"=\[?([\d, ]+)", text)
+        return words[words.index(name) + 1] if name in words else found.group(1).replace(" ", "").strip(",") if found else default
+
+    named = re.search(r"__global__\b[^;{]*?(\w+)\s*\(([^()]*)\)\s*\{", text)
+    kernel = option("--kernel", "no such comment", named.group(1) if named else "unknown")
+    command = [str(ROOT / "build/prove-races"), words[0], "--kernel", kernel, "--grid", option("--grid", "--gridDim", "1"), "--block",
+               option("--block", "--blockDim", "1"), "-include", str(assumptions()), *(word for word in words if word.startswith("-D"))]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    said = done.stdout.strip().split("\n")
+    verdict = ["every launch" if said[0].startswith("proved for every launch") else "its launch", "counterexample", "not proved", "not tried", "no tools"]
+    return verdict[done.returncode], said[-1] if done.returncode else "", time.monotonic() - began
+
+
+def show_proofs(results):
+    kinds = ["every launch", "its launch", "counterexample", "not proved", "not tried"]
+    print("| suite | race-free: " + " | ".join(kinds) + " | racy: proved | counterexample | neither | median seconds | longest |")
+    print("| --- |" + " ---: |" * 10)
+    for suite in dict.fromkeys((p.suite, p.half()) for p, _ in results):
+        of = [(p, r) for p, r in results if (p.suite, p.half()) == suite]
+
+        def count(label, *verdicts):
+            return sum(p.label == label and r[0] in verdicts for p, r in of)
+
+        times = sorted(r[2] for _, r in of)
+        free = " | ".join(str(count("clean", kind)) for kind in kinds)
+        print(f"| {suite[0]}, half {suite[1]} | {free} | {count('racy', *kinds[:2])} | {count('racy', kinds[2])} | {count('racy', *kinds[3:])} | "
+              f"{times[len(times) // 2]:.1f} | {times[-1]:.1f} |")
+    print()
+    for program, (verdict, what, _) in results:
+        if verdict not in (kinds[:2] if program.label == "clean" else ["counterexample"]):
+            print(f"{program.suite} {program.name}: labeled {program.label}, {verdict}: {what}")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "), add_help=True)
     for suite in ("hirace", "scor", "gpuverify", "faial"):
@@ -162,6 +218,7 @@ def main():
     parser.add_argument("--match", default="")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "build/races.tsv")
+    parser.add_argument("--prove", action="store_true")
     given = parser.parse_args()
     programs = []
     if given.hirace:
@@ -172,16 +229,18 @@ def main():
     programs = [p for p in programs if given.half in ("both", p.half()) and re.search(given.match, p.name) and p.label not in ("tool", "other")]
     if not programs:
         sys.exit("races.py: no programs: --help says which suites there are")
+    if given.prove:
+        programs = [p for p in programs if p.suite in ("GPUVerify", "Faial")]
     results = []
     with ThreadPoolExecutor(given.jobs) as pool, open(given.out, "w") as out:
-        for program, result in zip(programs, pool.map(run, programs)):
+        for program, result in zip(programs, pool.map(prove if given.prove else run, programs)):
             results.append((program, result))
             print(program.suite, program.name, program.label, result[0], f"{result[2]:.2f}", result[1], sep="\t", file=out, flush=True)
             if sys.stderr.isatty():
                 print(f"\r{len(results)} of {len(programs)}", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    show(results)
+    (show_proofs if given.prove else show)(results)
 
 
 if __name__ == "__main__":

@@ -144,9 +144,9 @@ int inspect_report_proof(InspectJob *j) {
   if (status == PROVED)
     inspect_wrapped(
         0,
-        "Proved free of data races %s (by Z3). This assumes that arrays do not overlap, that no index is out of "
+        "Proved free of data races %s (by Z3)%s. This assumes that arrays do not overlap, that no index is out of "
         "bounds, and that integers do not overflow.",
-        launches(p, text, words));
+        launches(p, text, words), strstr(text, "same constant") ? ", apart from writes of the same constant" : "");
   if (o->prove && race && report_other_launch(j, race))
     return status == PROVED ? EXIT_PASS : EXIT_ANSWER;
   if (!o->prove || status == PROVED)

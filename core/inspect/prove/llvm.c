@@ -35,8 +35,11 @@ static void compile(char bitcode[64]) {
   int count = 17;
   for (int i = 0; i < options.flag_count; i++)
     arguments[count++] = options.flags[i];
-  const char *last[] = {"-isystem", PROVE_FOLDER "/../../sim/include", "-emit-llvm", "-c", wrapper, "-o", bitcode,
-                        NULL};
+  const char *last[] = {"-isystem",   PROVE_FOLDER "/include",
+                        "-isystem",   PROVE_FOLDER "/../../sim/include",
+                        "-emit-llvm", "-c",
+                        wrapper,      "-o",
+                        bitcode,      NULL};
   memcpy(&arguments[count], last, sizeof last);
   fflush(NULL);
   const pid_t child = fork();

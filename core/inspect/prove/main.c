@@ -7,7 +7,7 @@
 //   --time MS, --all MS       for each question to the solver, and for all (default 1000 and 60000)
 //   -I, -D, -include          for the compiler
 //   --verbose                 shows the intermediate representation, and each question
-// Prints one line: "proved ...", "race ...", "not proved: ..." or "not tried: ...". The exit status is 0, 1, 2 or 3; 4 if clang or Z3
+// Prints one line: "proved ..." (EQUAL_WRITES in prove.h), "race ...", "not proved: ..." or "not tried: ...". The exit status is 0, 1, 2 or 3; 4 if clang or Z3
 // is not installed. If only the given launch is proved, a second line says what is in the way of a proof for others.
 #include "prove.h"
 #include <stdarg.h>
@@ -160,7 +160,7 @@ int main(int argc, char **argv) {
         print_shape("grid", given_grid);
       if (stage > 0)
         print_shape("block", given_block);
-      printf("\n%s", stage ? lines[0] : "");
+      printf("%s\n%s", strstr(lines[stage], EQUAL_WRITES) ? EQUAL_WRITES : "", stage ? lines[0] : "");
       return EXIT_PROVED;
     }
     if (status == EXIT_NOT_TRIED || status == EXIT_NO_TOOLS)

@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// After "proved".
+#define EQUAL_WRITES ", apart from writes of the same constant"
 enum { EXIT_PROVED, EXIT_RACE, EXIT_NOT_PROVED, EXIT_NOT_TRIED, EXIT_NO_TOOLS };
 __extension__ typedef __int128 wide;
 

@@ -159,7 +159,9 @@ Region *make_region(int start) {
     for (int k = 0; k < n->before_count; k++)
       any = text_of("%s %s", any, reached_from(r, n->before[k], n->segment));
     const char *name = symbols[n->condition].name;
-    symbols[n->condition].rule = i == 0 ? text_of("(=> %s %s)", name, facts(r)) : text_of("(=> %s %s))", name, any);
+    const char *before = i == 0 ? facts(r) : text_of("%s)", any);
+    symbols[n->condition].rule =
+        text_of("(=> %s (and %s%s))", name, before, segment_facts(r, n->context, n->segment));
   }
   return r;
 }

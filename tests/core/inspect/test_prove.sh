@@ -20,11 +20,12 @@ prove() { # FILE KERNEL [ARGUMENTS]: time is no limit on a busy machine
   "$build/prove-races" "$kernels/$1" --kernel "$2" --time 60000 --all 300000 "${@:3}" 2>&1
 }
 
-for kernel in $(names prove_free.cu 'every|block|launch') 'block_template<float, 64>'; do
-  [ "$kernel" = block_template ] && continue # which has no instance
+for kernel in $(names prove_free.cu 'every|block|launch|constant') 'every_template<float, 64>'; do
+  [ "$kernel" = every_template ] && continue # which has no instance
   said=$(prove prove_free.cu "$kernel" --grid 1 --block 64 | head -n 1)
   case $kernel in
   every_*) [ "$said" = 'proved for every launch' ] ;;
+  constant_*) [ "$said" = 'proved for every launch, apart from writes of the same constant' ] ;;
   block_*) [ "$said" = 'proved block 64,1,1' ] ;;
   *) [ "$said" = 'proved grid 1,1,1 block 64,1,1' ] ;;
   esac
@@ -43,17 +44,25 @@ result $? 'most of them have a counterexample' "$shown have one"
 
 # ---- shapes ----
 cat >"$work/shape.cu" <<'END'
-__global__ void rows(int *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+__global__ void rows(int *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.y; }
 __global__ void image(int *x, int width, int height) {
   const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
   if (row < height && column < width)
-    x[row * width + column] = 1;
+    x[row * width + column] = row;
+}
+__global__ void staged(int *x) {
+  __shared__ int row[1024];
+  row[threadIdx.x] = threadIdx.y;
+  __syncthreads();
+  x[(blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x] = row[threadIdx.x];
 }
 END
 kernels=$work
 says 'a kernel for blocks of one dimension' 0 'proved for every launch' prove shape.cu rows --grid 2 --block 32
 says 'it has a race in blocks of two' 1 'one block' prove shape.cu rows --grid 2 --block 32,2
 says 'and in grids of two' 1 'two blocks' prove shape.cu rows --grid 2,2 --block 32
+says 'a shared row for blocks of one dimension' 0 'proved for every launch' prove shape.cu staged --grid 2 --block 32
+says 'which blocks of two share' 1 'race lines 9 and 9, one block' prove shape.cu staged --grid 2 --block 8,4
 says 'a kernel for two dimensions' 0 'proved for every launch' prove shape.cu image --grid 2,2 --block 8,8
 
 # ---- ./ferry inspect ----

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // For test_prove.sh: kernels without a race, proved for every launch ("every_"), for every grid with blocks of 64 ("block_"), or for one
-// block of 64 threads ("launch_").
+// block of 64 threads ("launch_"). Those of "constant_" write a constant several times.
 
 struct pair {
   int *a, *b;
@@ -158,14 +158,14 @@ __global__ void every_mod_reduce(int *p) {
   if (threadIdx.x == 0)
     p[blockIdx.x * blockDim.x] = s[0];
 }
-__global__ void block_reverse(int *p) {
+__global__ void every_reverse(int *p) {
   __shared__ int s[64];
   int t = threadIdx.x;
   s[t] = p[blockIdx.x * 64 + t];
   __syncthreads();
   p[blockIdx.x * 64 + t] = s[63 - t];
 }
-template <class T, int N> __global__ void block_template(T *p) {
+template <class T, int N> __global__ void every_template(T *p) {
   __shared__ T s[N];
   s[threadIdx.x] = p[blockIdx.x * N + threadIdx.x];
   __syncthreads();
@@ -173,9 +173,16 @@ template <class T, int N> __global__ void block_template(T *p) {
 }
 
 __global__ void launch_one_block(int *p) {
-  p[threadIdx.x] = 1;
+  p[threadIdx.x] = threadIdx.x;
 }
 __global__ void launch_first_half(int *p, int n) {
   if (threadIdx.x < 32 && n > 1)
     p[threadIdx.x + 32] = p[threadIdx.x];
+}
+
+__global__ void constant_flag(int *flag, int *y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > n)
+    *flag = 1;
+  y[i] = n;
 }

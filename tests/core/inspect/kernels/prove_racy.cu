@@ -8,7 +8,7 @@ __global__ void racy_overlap(int *p) {
   p[i] = q[i];
 }
 __global__ void racy_stride0(int *p, int n) {
-  p[(blockIdx.x * blockDim.x + threadIdx.x) * n] = 1;
+  p[(blockIdx.x * blockDim.x + threadIdx.x) * n] = threadIdx.x;
 }
 __global__ void racy_stride_n(int *p, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,10 +16,10 @@ __global__ void racy_stride_n(int *p, int n) {
     p[i * n + k] = p[i * n + k + 1];
 }
 __global__ void racy_wrap(int *p) {
-  p[threadIdx.x * 0x80000000u] = 1;
+  p[threadIdx.x * 0x80000000u] = threadIdx.x;
 }
 __global__ void racy_hash(int *p) {
-  p[(threadIdx.x * 2654435761u) >> 24] = 1;
+  p[(threadIdx.x * 2654435761u) >> 24] = threadIdx.x;
 }
 __global__ void racy_boundary(int *p) {
   int i = blockIdx.x * (blockDim.x - 1) + threadIdx.x;
@@ -70,12 +70,6 @@ __device__ void store(int *a, int *b, int i) {
 __global__ void racy_both(int *p) {
   store(p, p, threadIdx.x);
 }
-__global__ void racy_2d(int *p) {
-  __shared__ int s[1024];
-  s[threadIdx.x] = threadIdx.y;
-  __syncthreads();
-  p[0] = 0;
-}
 __global__ void racy_stride(int *p, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x)
     p[i] = i;
@@ -99,10 +93,10 @@ __global__ void racy_uniform_if(int *p, int n) {
   p[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x ^ 1];
 }
 __global__ void racy_data(const int *i, int *p) {
-  p[i[threadIdx.x]] = 1;
+  p[i[threadIdx.x]] = threadIdx.x;
 }
 __global__ void racy_pointers(int **p) {
-  p[threadIdx.x][0] = 1;
+  p[threadIdx.x][0] = threadIdx.x;
 }
 __global__ void racy_cast(int *p) {
   ((char *)p)[threadIdx.x * 4 + 3] = 1;
@@ -110,7 +104,7 @@ __global__ void racy_cast(int *p) {
 }
 __global__ void racy_float4(float *p) {
   ((float4 *)p)[threadIdx.x] = make_float4(0, 0, 0, 0);
-  p[threadIdx.x] = 1;
+  p[threadIdx.x] = threadIdx.x;
 }
 __global__ void racy_wide(float *p) {
   *(float4 *)(p + 3 * threadIdx.x) = make_float4(0, 0, 0, 0);
@@ -155,9 +149,9 @@ __global__ void racy_flag(int *p) {
   int i = threadIdx.x, flag = 0;
   if (i % 2)
     flag = 1;
-  p[i] = 1;
+  p[i] = threadIdx.x;
   if (flag)
-    p[i + 1] = 2;
+    p[i + 1] = threadIdx.x;
 }
 __global__ void racy_doubling(int *p) {
   __shared__ int s[1024];
@@ -181,17 +175,17 @@ again:
     goto again;
 }
 __global__ void racy_divide(int *p) {
-  p[(blockIdx.x * blockDim.x + threadIdx.x) / 2] = 1;
+  p[(blockIdx.x * blockDim.x + threadIdx.x) / 2] = threadIdx.x;
 }
 __global__ void racy_negative(int *p) {
   int i = threadIdx.x - 1;
-  p[i / 2 + 1] = 1;
+  p[i / 2 + 1] = threadIdx.x;
 }
 __global__ void racy_modulo(int *p, int n) {
-  p[(blockIdx.x * blockDim.x + threadIdx.x) % n] = 1;
+  p[(blockIdx.x * blockDim.x + threadIdx.x) % n] = threadIdx.x;
 }
 __global__ void racy_mask(int *p) {
-  p[threadIdx.x & ~1u] = 1;
+  p[threadIdx.x & ~1u] = threadIdx.x;
 }
 struct pair {
   int *a, *b;
@@ -207,7 +201,7 @@ __global__ void racy_select(int *p, int *q, int n) {
 __global__ void racy_while(int *p, int n) {
   int i = threadIdx.x;
   while (i < n) {
-    p[i] = 1;
+    p[i] = threadIdx.x;
     i = 2 * i + 1;
   }
 }
@@ -239,13 +233,13 @@ __global__ void racy_memcpy(int *p) {
 __global__ void racy_switch(int *p, int n) {
   switch (n) {
   case 0:
-    p[threadIdx.x] = 1;
+    p[threadIdx.x] = threadIdx.x;
     break;
   case 1:
-    p[threadIdx.x / 2] = 1;
+    p[threadIdx.x / 2] = threadIdx.x;
     break;
   default:
-    p[threadIdx.x] = 2;
+    p[threadIdx.x] = threadIdx.x;
   }
 }
 __global__ void racy_volatile(volatile int *p) {
@@ -253,13 +247,21 @@ __global__ void racy_volatile(volatile int *p) {
 }
 __global__ void racy_long(int *p, long long n) {
   long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  p[(int)(i * n)] = 1;
+  p[(int)(i * n)] = threadIdx.x;
 }
 __global__ void racy_subtract(int *p) {
   unsigned i = threadIdx.x - 5u;
-  p[i % 16] = 1;
+  p[i % 16] = threadIdx.x;
 }
 __global__ void racy_min(int *p, int n) {
   int i = min((int)(blockIdx.x * blockDim.x + threadIdx.x), n);
-  p[i] = 1;
+  p[i] = threadIdx.x;
+}
+
+__global__ void racy_constant(int *p) {
+  p[0] = 1;
+  p[threadIdx.x] = 2;
+}
+__global__ void racy_constant_bytes(char *p) {
+  *(short *)(p + threadIdx.x) = 1;
 }
