@@ -14,12 +14,33 @@ LLVMTargetDataRef layout;
 
 // ---- compilation ----------------------------------------------------------------------------------------------------------
 
+// Why clang did not compile: its first error, without the file's folder.
+static const char *first_error(const char *messages) {
+  static char line[400];
+  FILE *in = fopen(messages, "r");
+  char *error = NULL;
+  while (in && !error && fgets(line, sizeof line, in))
+    error = strstr(line, "error: ");
+  if (in)
+    fclose(in);
+  if (!error)
+    return "clang does not compile the kernel for a GPU";
+  line[strcspn(line, "\n")] = '\0';
+  int number = 0;
+  for (char *colon = line; (colon = strchr(colon, ':')) && colon < error && !number; colon++)
+    number = atoi(colon + 1);
+  if (strstr(error, "-Wunused-value"))
+    return text_of("line %d has an expression without effect, which may be an access", number);
+  return text_of("clang does not compile the kernel for a GPU: line %d: %.200s", number, error + strlen("error: "));
+}
+
 // Includes the file, and names the kernel, of which there may be many instances. Returns where the bitcode is.
 static void compile(char bitcode[64]) {
-  char folder[] = "/tmp/prove-XXXXXX", wrapper[64];
+  char folder[] = "/tmp/prove-XXXXXX", wrapper[64], messages[64];
   if (!mkdtemp(folder))
     not_tried("no temporary folder can be made");
   snprintf(wrapper, sizeof wrapper, "%s/kernel.cu", folder);
+  snprintf(messages, sizeof messages, "%s/messages", folder);
   snprintf(bitcode, 64, "%s/kernel.bc", folder);
   FILE *out = fopen(wrapper, "w");
   char *path = realpath(options.file, NULL);
@@ -44,7 +65,7 @@ static void compile(char bitcode[64]) {
   fflush(NULL);
   const pid_t child = fork();
   if (child == 0) {
-    if (!options.verbose && !freopen("/dev/null", "w", stderr))
+    if (!freopen(messages, "w", stderr))
       _exit(127);
     execvp(arguments[0], (char **)(uintptr_t)arguments);
     _exit(127);
@@ -52,12 +73,14 @@ static void compile(char bitcode[64]) {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
     bitcode[0] = '\0';
+  const char *error = bitcode[0] ? NULL : first_error(messages);
   unlink(wrapper);
-  if (!bitcode[0]) {
+  unlink(messages);
+  if (error) {
     rmdir(folder);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
       exit(EXIT_NO_TOOLS);
-    not_tried("clang does not compile the kernel for a GPU, or an expression in the file has no effect");
+    not_tried("%s", error);
   }
 }
 
