@@ -221,6 +221,16 @@ bool is_atomic(LLVMValueRef instruction) {
   return is_among(callee_of(instruction), names);
 }
 
+// Declared with __attribute__((const)): "readnone", or in newer versions "memory(none)".
+static bool computes_only(LLVMValueRef function) {
+  const unsigned memory = attribute("memory");
+  LLVMAttributeRef effects = memory ? LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, memory) : NULL;
+  if (effects)
+    return LLVMGetEnumAttributeValue(effects) == 0;
+  const unsigned none = attribute("readnone");
+  return none && LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, none);
+}
+
 bool is_pure(LLVMValueRef call) {
   static const char *const names[] = {"__syncwarp",
                                       "__threadfence",
@@ -270,9 +280,7 @@ bool is_pure(LLVMValueRef call) {
   for (const char *const *family = families; *family; family++)
     if (strncmp(name, *family, strlen(*family)) == 0)
       return true;
-  LLVMValueRef f = *name ? LLVMGetCalledValue(call) : NULL;
-  return is_among(name, names) ||
-         (f && (LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, attribute("readnone"))));
+  return is_among(name, names) || (*name && computes_only(LLVMGetCalledValue(call)));
 }
 
 const char *special_register(LLVMValueRef instruction, int *axis) {

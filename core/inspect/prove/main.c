@@ -120,6 +120,7 @@ static int attempt(LLVMValueRef kernel, char line[1000]) {
   if (child == 0) {
     dup2(ends[1], 1);
     close(ends[0]);
+    alarm((unsigned)options.all_milliseconds / 1000 + 10); // if the solver does not keep to its time
     start_solver();
     exit(check_kernel(kernel));
   }
@@ -128,7 +129,11 @@ static int attempt(LLVMValueRef kernel, char line[1000]) {
     length += (size_t)got;
   line[length] = '\0';
   close(ends[0]);
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_TRIED;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+    snprintf(line, 1000, "not proved: there was not enough time\n");
+    return EXIT_NOT_PROVED;
+  }
+  return WEXITSTATUS(status);
 }
 
 static void print_shape(const char *kind, const int shape[3]) {

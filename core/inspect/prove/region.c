@@ -160,8 +160,7 @@ Region *make_region(int start) {
       any = text_of("%s %s", any, reached_from(r, n->before[k], n->segment));
     const char *name = symbols[n->condition].name;
     const char *before = i == 0 ? facts(r) : text_of("%s)", any);
-    symbols[n->condition].rule =
-        text_of("(=> %s (and %s%s))", name, before, segment_facts(r, n->context, n->segment));
+    symbols[n->condition].rule = text_of("(=> %s (and %s%s))", name, before, segment_facts(r, n->context, n->segment));
   }
   return r;
 }

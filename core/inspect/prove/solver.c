@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static FILE *to_solver, *from_solver;
@@ -18,6 +19,7 @@ void start_solver(void) {
     not_tried("no pipe can be made");
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // it may be busy when its questioner ends
     dup2(down[0], 0);
     dup2(up[1], 1);
     close(down[1]);

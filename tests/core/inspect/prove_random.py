@@ -3,9 +3,9 @@
 """Checks proofs of race freedom with the inspector, on random kernels.
 
 usage: prove_random.py BUILD SEED COUNT [LAUNCHES]
-Writes COUNT kernels with indices that are mostly affine in threadIdx and blockIdx. For each one that BUILD/prove-races proves, the inspector
-runs it in LAUNCHES shapes (default 2), each with several sizes and inputs, and must find no data race. Prints a line of counts, and each kernel whose proof
-is wrong. The exit status is 1 if there is one.
+Writes COUNT kernels with indices that are mostly affine in threadIdx and blockIdx. For each one that BUILD/prove-races proves, the
+inspector runs it in LAUNCHES shapes (default 2), each with several sizes and inputs, and must find no data race. Prints a line of
+counts, and each kernel whose proof is wrong. The exit status is 1 if there is one.
 """
 
 import random
@@ -93,6 +93,8 @@ def main():
             if said.startswith("proved") and any(inspector_finds_race(build, file, *shape) for shape in LAUNCHES[:shapes]):
                 wrong += 1
                 print(f"a wrong proof: seed {n}: {file.read_text()}")
+            if sys.stderr.isatty() or n % 20 == 0:
+                print(f"{n - seed + 1} kernels: {tally}", file=sys.stderr)
     print(f"{count} kernels: {tally['proved']} proved, {tally['race']} with a counterexample, {tally['not']} neither; {wrong} proofs are wrong")
     return wrong > 0
 
