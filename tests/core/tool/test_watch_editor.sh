@@ -52,6 +52,7 @@ watches() { # [VARIABLE=VALUE...] -- ARGUMENTS...
   done
   shift
   rm -f "$opened"
+  : >"$work/watched" # here, since what runs beside may be later than the first look at it
   env "${environment[@]}" PATH="$work/bin:$PATH" timeout 200 "$ferry" watch 3.1 "$@" >"$work/watched" 2>&1 &
   watcher=$!
 }
@@ -104,7 +105,7 @@ ends
 printf '#!/bin/sh\necho $$ >"$opened"\nexec sleep 100\n' >"$work/bin/stays"
 chmod +x "$work/bin/stays"
 watches -- --edit-cmd stays --sandbox landlock
-soon said 1 'waiting for the next save'
+soon said 1 'waiting for the next save' && soon test -s "$opened"
 pid=$(cat "$opened" 2>/dev/null)
 if grep -q 'no sandbox is available' "$work/watched"; then
   skip 'an editor outlives the tests of an answer' 'Landlock is not available'
