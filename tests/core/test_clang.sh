@@ -11,8 +11,17 @@ trap 'rm -rf "$work"' EXIT
 
 flags='-fsyntax-only -std=c17 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -Icore -Ibuild/include'
 for room in $(find core/sim core/inspect core/model -name '*.c' -printf '%h\n' | sort -u); do
+  llvm=''
+  if [ "$room" = core/inspect/prove ]; then
+    llvm=$(llvm-config --includedir 2>/dev/null)
+    if [ ! -e "${llvm:-/}/llvm-c/Core.h" ]; then
+      printf "# SKIP %s: LLVM's C headers (llvm-dev) are not installed\n" $room
+      continue
+    fi
+    llvm="-isystem $llvm -DPROVE_CLANG=\"\" -DPROVE_FOLDER=\"\""
+  fi
   # shellcheck disable=SC2086
-  clang $flags -Icore/sim/include $room/*.c 2>"$work/said"
+  clang $flags $llvm -Icore/sim/include $room/*.c 2>"$work/said"
   result $? "clang takes $room without a warning" "$(grep -m 1 -E 'error|warning' "$work/said")"
 done
 

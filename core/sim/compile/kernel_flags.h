@@ -27,8 +27,9 @@
 // For the inspector's second run, which only finds bugs: a read whose value is not used stays, and is not moved past a barrier. What is
 // not removed counts against the limits of inlining, so these are higher; and lines that are alike stay apart.
 #define AS_WRITTEN_FLAGS                                                                                               \
-  INSPECT_FLAGS " -fno-tree-dce -fno-tree-dse -fno-tree-sink -fno-tree-tail-merge "                                    \
-                "-fno-crossjumping --param early-inlining-insns=1000 --param max-inline-insns-single=2000 --param "    \
+  INSPECT_FLAGS " -fno-tree-dce -fno-tree-dse -fno-tree-pre -fno-tree-sink "                                           \
+                "-fno-tree-tail-merge -fno-crossjumping --param early-inlining-insns=1000 --param "                    \
+                "max-inline-insns-single=2000 --param "                                                                \
                 "max-inline-insns-auto=2000"
 
 // For `./ferry step`: unoptimized, so that each variable has the value that the source gives it; a variable without one has the pattern

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # ./ferry inspect on kernels without a main: launched as the options say, or as a comment of the file says.
+# timeout: 900
 # run:
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh

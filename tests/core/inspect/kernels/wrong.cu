@@ -254,6 +254,21 @@ __global__ void half_of_the_warp(float *out) {
 
 // expect leak - l28
 
+// The optimizer removes the read, whose value nobody uses.
+// expect race-warp read_in_vain r30 w30
+// expect race-block read_in_vain r30 w30
+__global__ void read_in_vain(int *out) {
+  __shared__ int total;
+  if (threadIdx.x == 0)
+    total = 0;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    total = 7;                //@w30
+  const int seen = total + 1; //@r30
+  __syncthreads();
+  out[threadIdx.x] = total;
+}
+
 static void forget_errors(void) {
   cudaDeviceSynchronize();
   cudaDeviceReset();
@@ -301,6 +316,7 @@ int main(void) {
   forget_errors();
   all_say_so<<<1, THREADS>>>((int *)out);
   half_of_the_warp<<<1, 32>>>(out);
+  read_in_vain<<<1, THREADS>>>((int *)out);
   cudaMemcpy(out, &room, sizeof room, cudaMemcpyHostToDevice);
   cudaFree(room);
   through_a_pointer<<<1, THREADS>>>((float **)out);
