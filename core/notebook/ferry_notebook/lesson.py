@@ -50,6 +50,22 @@ def shared_sources(text, folder, known):
             yield source
 
 
+def static_functions(text):
+    return set(re.findall(r"^static [^=;(]*?(\w+)\(", text, re.M))
+
+
+def included(sources, text):
+    """Lines that include the .c files. A static function that is also in a file before has another name there."""
+    known = static_functions(text)
+    for source in sources:
+        own = static_functions(source.read_text())
+        again = sorted(known & own)
+        known |= own
+        yield from (f"#define {name} {source.stem}_{name}" for name in again)
+        yield f'#include "{source}"'
+        yield from (f"#undef {name}" for name in again)
+
+
 def with_whole_paths(text, folder):
     for name in local_includes(text, folder):
         text = text.replace(f'#include "{name}"', f'#include "{folder / name}"')
@@ -64,7 +80,7 @@ def assemble(root, number, part, cell_file, cell, first_line):
     begin, end = find_part(lines, part)
     new = [f'#line 1 "{path}"', *lines[:begin], f'#line {first_line} "{cell_file}"', cell.rstrip("\n"), f'#line {end + 2} "{path}"', *lines[end + 1 :]]
     if path.suffix == ".c":
-        new += [f'#include "{source}"' for source in shared_sources(text, path.parent, set())]
+        new += included(shared_sources(text, path.parent, set()), text)
     return "\n".join(new) + "\n", path.suffix
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the notebooks of the lessons. usage: check_notebooks.py [--quick] NOTEBOOKS FOLDER
 
---quick: one cell of each kind in three lessons. An exercise's cell must be answered with a verdict, and every other cell must do what it is for
+--quick: one cell of each kind in some lessons. An exercise's cell must be answered with a verdict, and every other cell must do what it is for
 without an error.
 """
 
@@ -14,7 +14,7 @@ import nbformat
 
 from kernel import Kernel, result
 
-QUICK = ("03_tensor_moves", "20_the_first_kernel", "32_debugging_kernels")
+QUICK = ("03_tensor_moves", "11_memory", "20_the_first_kernel", "32_debugging_kernels")
 quick = "--quick" in sys.argv
 notebooks, work = map(Path, [word for word in sys.argv[1:] if word != "--quick"])
 
