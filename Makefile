@@ -188,6 +188,8 @@ include core/distributed/rules.mk
 
 # ---- what to build ---------------------------------------------------------------------------------------------------
 
+CHAPTER_LIBRARY := $(B)/libchapters.a
+
 .PHONY: all library chapters tests run check test test-all nightly setup clean help FORCE
 
 all: library chapters bench tests $(FERRY) ## the library, the chapters, the benchmarks, the tests and ./ferry (what `make` does)
@@ -336,7 +338,6 @@ $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support
 	$(Q)ar rcs $@.new $(SUPPORT_OBJ) && mv $@.new $@
 
 # For ./ferry play and the live book, which build changed copies of the chapters' programs.
-CHAPTER_LIBRARY := $(B)/libchapters.a
 $(CHAPTER_LIBRARY): $(CHAPTER_COMMON) $(B)/stamp/support
 	@rm -f $@.new
 	$(Q)ar rcs $@.new $(CHAPTER_COMMON) && mv $@.new $@

@@ -7,7 +7,7 @@ LIVE_PARTS := $(patsubst %,$(B)/%.o,core/base/json_scan core/tool/compile/files 
 	core/tool/print/text core/tool/print/usage tests/grader/sandbox_tree)
 LIVE := $(if $(SANITIZE),,$(if $(shell echo '#include <microhttpd.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo there),$(B)/ferry-live))
 
-ferry: $(LIVE)
+all ferry-program: $(LIVE)
 $(LIVE_OBJ): private CPPFLAGS += -Itests -I$(B)/include
 $(LIVE_OBJ): private CFLAGS += -O1
 $(LIVE_OBJ): $(GRADER_CONFIG)

@@ -256,8 +256,10 @@ int cmd_confined(int argc, char **argv) {
   if (status >= 0)
     return status;
   if (is_copied()) {
-    fprintf(stderr, "ferry confined: root's listings run as another user, who cannot read %s; make it readable (chmod -R go+rX)\n",
-            root_folder());
+    fprintf(
+        stderr,
+        "ferry confined: root's listings run as another user, who cannot read %s; make it readable (chmod -R go+rX)\n",
+        root_folder());
     return EXIT_GRADER;
   }
   status = take_source(&l);

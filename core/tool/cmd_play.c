@@ -56,7 +56,7 @@ static int build(const char *source, const char *folder, const char *program) {
   words_add(&link, program);
   words_addf(&link, "%s/program.o", folder);
   words_add(&link, CONFIG_OBJECTS "/tests/grader/play_count.o");
-  if (access(CHAPTER_LIBRARY, R_OK) == 0)
+  if (access(rooted(CHAPTER_LIBRARY), R_OK) == 0)
     words_add(&link, CHAPTER_LIBRARY);
   words_add(&link, CONFIG_LIBRARY);
   words_split(&link, CONFIG_LINK);
@@ -96,7 +96,7 @@ static int play_cuda(char *source, char **arguments, int count) {
     return EXIT_GRADER;
   argv[used++] = (char *)(uintptr_t) "cuda";
   argv[used++] = (char *)(uintptr_t) "--count";
-  argv[used++] = (char *)(uintptr_t)CHAPTER_HEADERS;
+  argv[used++] = (char *)(uintptr_t)rooted(CHAPTER_HEADERS);
   argv[used++] = source;
   if (count > 0)
     argv[used++] = (char *)(uintptr_t) "--";

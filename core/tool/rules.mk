@@ -55,7 +55,7 @@ $(PRECOMPILED): %.gch: core/sim/compile/kernel_flags.h $(filter core/sim/include
 .PHONY: ferry ferry-program
 ferry: setup ## install what is missing, and build ./ferry, the command of the workbook, and what checks answers
 	+@$(call progress,ferry) ferry-program
-ferry-program: $(FERRY)
+ferry-program: $(FERRY) $(B)/libchapters.a
 # ferry.objects is for tests that link the program in another way.
 $(FERRY): $(FERRY_OBJ) $(FERRY_CORE_OBJ) $(filter-out $(FERRY_OBJ) $(B)/tests/grader/test_%.o,$(GRADER_OBJ)) $(GRADER_CU_OBJ) $(B)/libferry.a $(LIBINSPECT) $(LIBCUDASIM) $(PRECOMPILED) \
 		build/cu2cpp $(B)/stamp/grader $(B)/stamp/step

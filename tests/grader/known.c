@@ -32,7 +32,7 @@ uint64_t grader_hash(void) {
   if (hash)
     return hash;
   char *program = file_read("/proc/self/exe", &bytes);
-  stat(CONFIG_LIBRARY, &library);
+  stat(rooted(CONFIG_LIBRARY), &library);
   hash = 0xcbf29ce484222325u ^ (uint64_t)library.st_size ^ (uint64_t)library.st_mtim.tv_sec << 20 ^
          (uint64_t)library.st_mtim.tv_nsec;
   for (size_t i = 0; i < bytes; i++)

@@ -4,8 +4,10 @@
 #include "tool/compile/process.h"
 #include "tool/print/usage.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static void set(const char *name, const char *value) {
@@ -26,6 +28,7 @@ static char *program_of(InspectJob *j, bool descending) {
 static void begin_child(const InspectJob *j, bool descending, const char *record) {
   const InspectOptions *o = &j->options;
   const char *mode = getenv("FERRY_SIM_MODE");
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // or it would go on after the inspector has been killed
   set("FERRY_INSPECT_MIX", j->build.mix[0] && !runs_as_written(j, descending) ? j->build.mix : NULL);
   set("FERRY_INSPECT_REGISTERS", j->build.ptxas[0] ? j->build.ptxas : NULL);
   if (o->gpu)
