@@ -50,7 +50,8 @@ static void library(const char *name, const char *header, const char *option, bo
       "2>/dev/null && echo found",
       header, CONFIG_CC, rooted(CONFIG_INCLUDES), root_folder(), option);
   bool there = *first_line(command);
-  snprintf(what, sizeof what, "install it: %s%s%s", package_install(package), *without ? "; without it, " : "", without);
+  snprintf(what, sizeof what, "install it: %s%s%s", package_install(package), *without ? "; without it, " : "",
+           without);
   line(there, needed, name, there ? "found" : what);
 }
 

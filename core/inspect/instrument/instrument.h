@@ -43,13 +43,13 @@ typedef struct InspectBuild {
   // be built.
   char as_written[4096];
   bool is_as_written; // this is what builds it
-  char bare[300];                   // `source` with a main for its kernel; "": it has its own
-  char mix[300];                    // what inspect_write_mix wrote; "": nothing
-  char table[300];                  // of statements (cu2cpp --step); "": not for ./ferry step
-  char ptxas[300];                  // what ptxas said of the kernels' registers; "": it was not asked
-  char sass[300];                   // what nvdisasm printed; "": it was not asked
-  bool dual;                        // the program contains an uninstrumented version of its kernels, too
-  bool nvcc;                        // it was compiled as ./ferry nvcc compiles
+  char bare[300];     // `source` with a main for its kernel; "": it has its own
+  char mix[300];      // what inspect_write_mix wrote; "": nothing
+  char table[300];    // of statements (cu2cpp --step); "": not for ./ferry step
+  char ptxas[300];    // what ptxas said of the kernels' registers; "": it was not asked
+  char sass[300];     // what nvdisasm printed; "": it was not asked
+  bool dual;          // the program contains an uninstrumented version of its kernels, too
+  bool nvcc;          // it was compiled as ./ferry nvcc compiles
 } InspectBuild;
 
 // A proof that is tried while the program is built and run (proof.c).
