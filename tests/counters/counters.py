@@ -7,7 +7,6 @@ Coulomb sum (KTT). Their files have NVIDIA's counters for each configuration. A 
 from the unaltered kernel with its parameters as macros, inspected for a few blocks, and scaled to the grid of the file.
 """
 import argparse
-import gzip
 import json
 import math
 import os
@@ -15,6 +14,9 @@ import random
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from checkouts import stored  # noqa: E402
 
 SEED = 20261129  # of the sample for development; nothing was fitted to another one
 DEVELOPMENT = 200
@@ -73,16 +75,6 @@ int main() {{
   cudaFree(a);
 }}
 """
-
-
-def stored(folder, path):
-    """A file of a checkout, or of a bare repository."""
-    if os.path.exists(os.path.join(folder, path)):
-        with open(os.path.join(folder, path), "rb") as file:
-            data = file.read()
-    else:
-        data = subprocess.run(["git", "-C", folder, "show", "HEAD:" + path], stdout=subprocess.PIPE, check=True).stdout
-    return (gzip.decompress(data) if path.endswith(".gz") else data).decode()
 
 
 def convolution(p):

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import types
 
+from checkouts import stored  # in tests/support
+
 # Results folder, the commit that has it together with the problems that were timed, the GPU.
 TABLES = [
     ("423217d", "H100_PCIe_LambdaLabs", "h100-pcie"),
@@ -187,10 +189,6 @@ def requests(gpu, launched):
             for k in launched]
 
 
-def stored(folder, commit, path):
-    return subprocess.run(["git", "-C", folder, "show", "%s:%s" % (commit, path)], stdout=subprocess.PIPE, check=True).stdout.decode()
-
-
 def problems(folder, commit):
     """{name: (kind, kernels)} of the problems that are compared."""
     listed = subprocess.run(["git", "-C", folder, "ls-tree", "--name-only", commit, "KernelBench/level1/"], stdout=subprocess.PIPE, check=True)
@@ -200,7 +198,7 @@ def problems(folder, commit):
         number = int(name.split("_")[0]) if name.endswith(".py") else 0
         if number not in NUMBERS:
             continue
-        inputs, init = shapes_of(stored(folder, commit, path))
+        inputs, init = shapes_of(stored(folder, path, commit))
         found = kernels(number, inputs, init)
         if found and found[1] and is_large(found[1]):
             result[name] = found
@@ -209,5 +207,5 @@ def problems(folder, commit):
 
 def times(folder, commit, results):
     """Seconds of each problem."""
-    data = json.loads(stored(folder, commit, "results/timing/%s/baseline_time_torch.json" % results))
+    data = json.loads(stored(folder, "results/timing/%s/baseline_time_torch.json" % results, commit))
     return {name: row["mean"] / 1000 for name, row in data["level1"].items() if row}

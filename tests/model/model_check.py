@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 import kernelbench
 import spaces
 import strides
+from checkouts import stored
 
 BUILD = os.environ.get("FERRY_BUILD", "build")
 ARCHITECTURES = {"a100": "sm_80", "rtx2080ti": "sm_75"}  # the others: sm_86
@@ -168,7 +170,7 @@ L1, ARITHMETIC, LATENCY = 2, 4, 5  # limits
 
 
 def compare_strides(options):
-    tables = {gpu: strides.patterns(spaces.stored(options.gpu_benches, "gpu-strides/%s.txt" % name)) for gpu, name in strides.FILES.items()}
+    tables = {gpu: strides.patterns(stored(options.gpu_benches, "gpu-strides/%s.txt" % name)) for gpu, name in strides.FILES.items()}
     with tempfile.TemporaryDirectory() as folder:
         counts = strides.counts(os.path.join(BUILD, "ferry"), folder, tables["a100"])
     print("\n| GPU | access patterns | rho | error | bias | largest |\n| --- | ---: | ---: | ---: | ---: | ---: |")
@@ -190,7 +192,7 @@ def compare_strides(options):
 def compare_latencies(options):
     print("\n| GPU | working set | measured ns | modeled ns |\n| --- | --- | ---: | ---: |")
     for gpu, name in strides.CHASES.items():
-        points = strides.chase(spaces.stored(options.gpu_benches, "gpu-latency/%s.txt" % name))
+        points = strides.chase(stored(options.gpu_benches, "gpu-latency/%s.txt" % name))
         for level, size in strides.LEVELS:
             measured = min(points, key=lambda p: abs(p[0] - size))[1]
             short, long = modeled(strides.chase_requests(gpu, level))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Search spaces of autotuners: published times of a kernel's configurations, and the counts of each (docs/dev/model_measured.md)."""
-import gzip
 import hashlib
 import json
 import math
@@ -9,6 +8,8 @@ import random
 import re
 import subprocess
 import tempfile
+
+from checkouts import stored  # in tests/support
 
 SEED = 20261130
 
@@ -91,7 +92,23 @@ def rounds(n, each):
     return (n + each - 1) // each
 
 
-class Convolution:
+class Kernel:
+    """A kernel with search spaces: what holds unless it says otherwise."""
+
+    @staticmethod
+    def usable(_):
+        return True
+
+    @staticmethod
+    def outputs(_):
+        return 1
+
+    @staticmethod
+    def is_as_published(*_):
+        return True
+
+
+class Convolution(Kernel):
     name = "convolution"
     drawn, compared = 64, {"development": 12, "sealed": 16}
     source = "kernels/convolution_milo.cu"
@@ -130,7 +147,7 @@ class Convolution:
         return scaled(counts, blocks / counts["blocks"], blocks, 4110 * 4110 * 4, 4096 * 4096 * 4)
 
 
-class Dedispersion:
+class Dedispersion(Kernel):
     name = "dedispersion"
     drawn, compared = 80, {"development": 42, "sealed": 17}
     source = "kernels/dedisp_milo/dedispersion.cu"
@@ -138,18 +155,6 @@ class Dedispersion:
     spaces = {gpu: "cachefiles/dedispersion_milo/%s.json.gz" % gpu.upper() for gpu in ["a100", "a4000", "a6000"]}
     keys = ["block_size_x", "block_size_y", "block_size_z", "tile_size_x", "tile_size_y", "tile_stride_x", "tile_stride_y",
             "loop_unroll_factor_channel"]
-
-    @staticmethod
-    def usable(_):
-        return True
-
-    @staticmethod
-    def outputs(_):
-        return 1
-
-    @staticmethod
-    def is_as_published(*_):
-        return True
 
     @staticmethod
     def launched(p):
@@ -169,7 +174,7 @@ class Dedispersion:
         return scaled(counts, more, rounds(25000, wide) * rounds(2048, high), 1536 * 25650 + 1536 * 4, 25000 * 2048 * 4)
 
 
-class Polygon:
+class Polygon(Kernel):
     name = "point in polygon"
     drawn, compared = 80, {"development": 40, "sealed": 26}
     source = "currently_unused/kernels/pnpoly.cu"
@@ -180,18 +185,6 @@ class Polygon:
         "rtx3060-laptop": "currently_unused/cachefiles/KernelTuner data/pnpoly/RTX_3060_laptop.json.gz",
     }
     keys = ["between_method", "block_size_x", "tile_size", "use_method"]
-
-    @staticmethod
-    def usable(_):
-        return True
-
-    @staticmethod
-    def outputs(_):
-        return 1
-
-    @staticmethod
-    def is_as_published(*_):
-        return True
 
     @staticmethod
     def launched(p):
@@ -216,16 +209,6 @@ def scaled(counts, more, blocks, read, written):
     all_blocks = {name: count if name in OF_A_BLOCK else count * more for name, count in counts.items()}
     all_blocks.update(blocks=blocks, dram_reads=read, dram_writes=written)
     return all_blocks
-
-
-def stored(folder, path):
-    """A file of a checkout, or of a bare repository."""
-    if os.path.exists(os.path.join(folder, path)):
-        with open(os.path.join(folder, path), "rb") as file:
-            data = file.read()
-    else:
-        data = subprocess.run(["git", "-C", folder, "show", "HEAD:" + path], stdout=subprocess.PIPE, check=True).stdout
-    return (gzip.decompress(data) if path.endswith(".gz") else data).decode()
 
 
 def measured(folder, kernel, gpu):
