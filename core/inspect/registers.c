@@ -7,14 +7,6 @@
 
 #include "inspect/registers.h"
 
-// In a mangled name, a kernel's name follows its length. A template's name stands for all its instances.
-static int is_named(const char *mangled, const char *name) {
-  char wanted[256];
-  const int length = (int)strcspn(name, "<");
-  snprintf(wanted, sizeof wanted, "%d%.*s", length, length, name);
-  return strstr(mangled, wanted) != NULL;
-}
-
 int registers_of(const char *mangled, const char *name) {
   const char *path = getenv("FERRY_INSPECT_REGISTERS");
   FILE *in = path ? fopen(path, "r") : NULL;
@@ -27,7 +19,7 @@ int registers_of(const char *mangled, const char *name) {
     const int registers = used ? atoi(used + 5) : 0;
     if (registers > 0 && mangled && strcmp(function, mangled) == 0)
       exact = registers;
-    if (registers > most && is_named(function, name))
+    if (registers > most && registers_have_name(function, name))
       most = registers;
   }
   if (in)

@@ -244,12 +244,12 @@ static bool disassemble(Answer *tool, const char *sass) {
   return good;
 }
 
-static bool ask_nvcc_with(const InspectJob *job, const char *flags, const char *used, const char *sass) {
+static bool ask_nvcc(const InspectJob *job, const char *flags, const char *used, const char *sass) {
   Command c = {0};
   const Answer *answer = ((InspectAnswer *)job->data)->answer;
   Answer tool = {.exercise = answer->exercise};
   char header[512], nvcc[2300], *text = NULL;
-  if (!flags || !toolkit_find("nvcc", nvcc, sizeof nvcc) || !sandbox_folder(tool.folder, sizeof tool.folder))
+  if (!toolkit_find("nvcc", nvcc, sizeof nvcc) || !sandbox_folder(tool.folder, sizeof tool.folder))
     return false;
   in_root(header, sizeof header, "tests/hidden/%s/answer.h", tool.exercise->id);
   command_program(&c, nvcc);
@@ -263,11 +263,6 @@ static bool ask_nvcc_with(const InspectJob *job, const char *flags, const char *
   free(tool.diagnostics);
   sandbox_folder_remove(tool.folder);
   return good;
-}
-
-static bool ask_nvcc(const InspectJob *job, const char *used, const char *sass) {
-  return ask_nvcc_with(job, inspect_nvcc_flags(&job->inspection, false), used, sass) ||
-         ask_nvcc_with(job, inspect_nvcc_flags(&job->inspection, true), used, sass);
 }
 
 const InspectSubject inspect_answer = {build, run, ask_nvcc};

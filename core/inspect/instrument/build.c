@@ -4,7 +4,6 @@
 // The stages of a file are in file_stages, at the end. Compiling it is a ladder of attempts (`attempts`), since what works best does not
 // always work. It is the user's own program, which runs with the user's rights: nothing here is confined to a sandbox.
 #include "inspect/instrument/instrument.h"
-#include "model/gpu.h"
 #include "sim/compile/kernel_flags.h"
 #include "tool/compile/config.h"
 #include "tool/compile/nvcc.h"
@@ -390,16 +389,6 @@ bool inspect_build_program(InspectJob *j) {
   return true;
 }
 
-const char *inspect_nvcc_flags(const Inspection *i, bool oldest) {
-  static char flags[100];
-  const struct model_gpu *gpu = i->gpu ? model_gpu_named(i->gpu) : NULL;
-  const int own = gpu ? 10 * gpu->architecture->major + gpu->architecture->minor : 90, known = 75;
-  if (oldest && own >= known)
-    return NULL;
-  snprintf(flags, sizeof flags, "-std=c++17 -O2 -w -arch=sm_%d -lineinfo -Xptxas -v -cubin", oldest ? known : own);
-  return flags;
-}
-
 static bool disassemble(const char *folder, const char *cubin, const char *sass) {
   char nvdisasm[2300];
   if (!toolkit_find("nvdisasm", nvdisasm, sizeof nvdisasm))
@@ -411,7 +400,7 @@ static bool ask_nvcc(const InspectJob *j, const char *flags, const char *used, c
   static const char cubin[] = "kernels.cubin"; // in the build's folder
   char nvcc[2300];
   Words c = {0};
-  if (!flags || !toolkit_find("nvcc", nvcc, sizeof nvcc))
+  if (!toolkit_find("nvcc", nvcc, sizeof nvcc))
     return false;
   words_add(&c, nvcc);
   words_split(&c, flags);
@@ -424,9 +413,4 @@ static bool ask_nvcc(const InspectJob *j, const char *flags, const char *used, c
          (!sass || disassemble(j->build.folder, cubin, sass));
 }
 
-bool inspect_ask_nvcc(const InspectJob *j, const char *used, const char *sass) {
-  return ask_nvcc(j, inspect_nvcc_flags(&j->inspection, false), used, sass) ||
-         ask_nvcc(j, inspect_nvcc_flags(&j->inspection, true), used, sass);
-}
-
-const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, inspect_ask_nvcc};
+const InspectSubject inspect_own_program = {inspect_build_program, inspect_run_program, ask_nvcc};

@@ -67,9 +67,9 @@ typedef struct InspectJob InspectJob;
 typedef struct InspectSubject {
   bool (*build)(InspectJob *job);
   bool (*run)(InspectJob *job, bool descending); // runs it with threads in this order, and adds the record
-  // Has nvcc compile the kernels. What ptxas reports goes to the file `used`; what nvdisasm prints goes to the file `sass`, if that is
-  // not NULL. False, without a message: it cannot be done.
-  bool (*ask_nvcc)(const InspectJob *job, const char *used, const char *sass);
+  // Has nvcc compile the kernels with these flags to a file in its folder. What ptxas reports goes to the file `used`; what nvdisasm
+  // prints goes to the file `sass`, if that is not NULL. False, without a message: it cannot be done.
+  bool (*ask_nvcc)(const InspectJob *job, const char *flags, const char *used, const char *sass);
 } InspectSubject;
 extern const InspectSubject inspect_own_program;
 
@@ -96,10 +96,6 @@ void inspect_begin_proof(InspectJob *job, const char *kernel, const char *grid, 
 int inspect_axes(const char *shape);
 int inspect_report_proof(InspectJob *job);
 bool inspect_run_program(InspectJob *job, bool descending);
-bool inspect_ask_nvcc(const InspectJob *job, const char *used, const char *sass);
-// The flags with which nvcc has ptxas count registers: for the modeled GPU, or, if `oldest`, for the oldest that nvcc 13 knows. NULL: the
-// same as without `oldest`.
-const char *inspect_nvcc_flags(const Inspection *i, bool oldest);
 bool inspect_models_gpu(const InspectOptions *o);
 // True: kernels run as loops over their block's threads (work-item loops). They then have no instruction mix.
 bool inspect_runs_loops(const InspectOptions *o);

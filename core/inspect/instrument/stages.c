@@ -13,6 +13,7 @@
 //
 // This is how a user's own program is built and run. For an answer to an exercise tests/grader/inspect_answer.c does both, in the sandbox.
 #include "inspect/instrument/instrument.h"
+#include "model/gpu.h"
 #include "tool/compile/files.h"
 #include "tool/compile/toolkit.h"
 #include "tool/print/usage.h"
@@ -48,13 +49,28 @@ static int no_sass(const InspectJob *j) {
   return EXIT_GRADER;
 }
 
+// For the modeled GPU, or for the oldest that nvcc 13 knows.
+static bool ask_for(const InspectJob *j, int capability) {
+  char flags[100];
+  const InspectBuild *b = &j->build;
+  snprintf(flags, sizeof flags, "-std=c++17 -O2 -w -arch=sm_%d -lineinfo -Xptxas -v -cubin", capability);
+  return j->subject->ask_nvcc(j, flags, b->ptxas, b->sass[0] ? b->sass : NULL);
+}
+
+static bool ask_for_gpu(const InspectJob *j) {
+  enum { OLDEST = 75, DEFAULT = 90 };
+  const struct model_gpu *gpu = j->inspection.gpu ? model_gpu_named(j->inspection.gpu) : NULL;
+  const int own = gpu ? 10 * gpu->architecture->major + gpu->architecture->minor : DEFAULT;
+  return ask_for(j, own) || (own < OLDEST && ask_for(j, OLDEST));
+}
+
 static int ask_nvcc(InspectJob *j) {
   InspectBuild *b = &j->build;
   const bool asked = !j->options.program && (j->options.sass || !j->options.no_registers);
   snprintf(b->ptxas, sizeof b->ptxas, "%s/ptxas", b->folder);
   if (j->options.sass)
     snprintf(b->sass, sizeof b->sass, "%s/sass", b->folder);
-  if (!asked || !j->subject->ask_nvcc(j, b->ptxas, b->sass[0] ? b->sass : NULL))
+  if (!asked || !ask_for_gpu(j))
     b->ptxas[0] = b->sass[0] = '\0';
   return j->options.sass && !b->sass[0] ? no_sass(j) : EXIT_PASS;
 }

@@ -2,18 +2,11 @@
 // What nvcc makes of the kernels: their registers, as ptxas reports them, and their machine code, as nvdisasm prints it.
 #include "tool/compile/files.h"
 #include "tool/print/style.h"
+#include "inspect/registers.h"
 #include "inspect/report/inspection.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// In a mangled name, a kernel's name follows its length.
-static bool has_name(const InspectKernel *k, const char *mangled) {
-  char wanted[256];
-  const int length = (int)strcspn(k->launch, "<");
-  snprintf(wanted, sizeof wanted, "%d%.*s", length, length, k->launch);
-  return strstr(mangled, wanted) != NULL;
-}
 
 // ---- registers ---------------------------------------------------------------------------------------------------------
 
@@ -55,7 +48,7 @@ void inspection_registers(Inspection *i, const char *said) {
     for (int k = 0; k < i->kernel_count; k++) {
       InspectKernel *kernel = &i->kernels[k];
       const bool own = kernel->symbol && strcmp(kernel->symbol, function) == 0;
-      if (own || (!exact[k] && has_name(kernel, function)))
+      if (own || (!exact[k] && registers_have_name(function, kernel->launch)))
         set_used(kernel, own, used);
       exact[k] |= own;
     }
@@ -77,7 +70,7 @@ static const char *code_of(const InspectKernel *k, const char *text) {
     if (at[7 + length] != ':' || length >= sizeof name)
       continue;
     const bool own = k->symbol && strcmp(name, k->symbol) == 0;
-    if (own || (!found && has_name(k, name)))
+    if (own || (!found && registers_have_name(name, k->launch)))
       found = at + 7 + length + 1;
     if (own)
       break;
