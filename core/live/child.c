@@ -3,6 +3,7 @@
 // when the server ends, however it ends, and that ends only when nothing is left below it.
 #include "live/live.h"
 #include "grader/sandbox.h"
+#include "tool/compile/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -45,10 +46,6 @@ static bool keep_three(int input, int output, int result) {
          close_range(3, ~0U, 0) == 0;
 }
 
-static int status_of(int status) {
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 // Until the command has ended, or the server has, or wants it to. The exit status.
 static int wait_for(pid_t command, const sigset_t *awaited) {
   for (;;) {
@@ -57,7 +54,7 @@ static int wait_for(pid_t command, const sigset_t *awaited) {
       return STOPPED;
     for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
       if (ended == command)
-        return status_of(status);
+        return exit_status(status);
   }
 }
 
@@ -134,7 +131,7 @@ static void ended(Watch *watch, uint32_t events) {
   const ChildEvents *told = child->events;
   void *owner = child->owner;
   forget(child);
-  told->ended(owner, status_of(status));
+  told->ended(owner, exit_status(status));
 }
 
 static bool make_pipe(int ends[2]) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // build/ferry-live [--port N] [--bind ADDRESS] [--no-open] [--site FOLDER] [PAGE], which ./ferry book --live starts.
 #include "live/live.h"
+#include "tool/compile/process.h"
 #include "tool/print/usage.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -57,9 +58,7 @@ static void open_browser(const char *url) {
     setsid();
     if (fork() != 0)
       _exit(0);
-    char command[1024];
-    snprintf(command, sizeof command, "%s \"$1\"", named ? browser : "xdg-open"); // $BROWSER may have options
-    execl("/bin/sh", "sh", "-c", command, "sh", url, (char *)NULL);
+    run_instead(named ? browser : "xdg-open", url);
     _exit(127);
   }
   if (pid > 0)

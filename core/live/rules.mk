@@ -3,7 +3,7 @@
 
 LIVE_C := $(filter core/live/%.c,$(SOURCES))
 LIVE_OBJ := $(LIVE_C:%.c=$(B)/%.o)
-LIVE_PARTS := $(patsubst %,$(B)/%.o,core/base/json_scan core/tool/compile/files core/tool/compile/root core/tool/print/json core/tool/print/plain \
+LIVE_PARTS := $(patsubst %,$(B)/%.o,core/base/json_scan core/tool/compile/files core/tool/compile/process core/tool/compile/root core/tool/print/json core/tool/print/plain \
 	core/tool/print/text core/tool/print/usage tests/grader/sandbox_tree)
 LIVE := $(if $(SANITIZE),,$(if $(shell echo '#include <microhttpd.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo there),$(B)/ferry-live))
 

@@ -2,6 +2,7 @@
 // `ferry book`: opens the lessons, the exercises or a function's page in a browser, as files or (--live) from a server.
 #include "tool/commands.h"
 #include "tool/compile/config.h"
+#include "tool/compile/process.h"
 #include <ctype.h>
 #include <errno.h>
 #include <glob.h>
@@ -128,16 +129,15 @@ int cmd_book(int argc, char **argv) {
     o.to_server[o.count] = page;
     return serve(o.to_server);
   }
-  in_root(url, sizeof url, SITE "%s", page);
+  snprintf(url, sizeof url, "file://");
+  in_root(url + strlen(url), sizeof url - strlen(url), SITE "%s", page);
   const char *browser = getenv("BROWSER");
-  printf("file://%s\n", url);
+  printf("%s\n", url);
   fflush(stdout);
   if (browser && *browser) {
-    char command[1024];
-    snprintf(command, sizeof command, "%s \"file://$1\"", browser); // $BROWSER may have options
-    execl("/bin/sh", "sh", "-c", command, "sh", url, (char *)NULL);
+    run_instead(browser, url);
   } else if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) {
-    execlp("xdg-open", "xdg-open", url, (char *)NULL);
+    execlp("xdg-open", "xdg-open", url + strlen("file://"), (char *)NULL);
   }
   return EXIT_PASS; // no browser to be had: the address is what there is to give
 }

@@ -29,6 +29,25 @@ int inspect_add_flag(int argc, char **argv, int *i, InspectOptions *o) {
   return EXIT_PASS;
 }
 
+// An option without a value.
+static bool set_switch(const char *option, InspectOptions *o) {
+  const struct {
+    const char *name;
+    bool *set, *too;
+  } switches[] = {
+      {"--table", &o->table, &o->quiet},  {"--quiet", &o->quiet, NULL}, {"--gcc", &o->gcc, &o->quiet},
+      {"--once", &o->once, NULL},         {"--sass", &o->sass, NULL},   {"--prove", &o->prove, NULL},
+      {"--no-proof", &o->no_proof, NULL}, {"--nvcc", &o->nvcc, NULL},   {"--no-registers", &o->no_registers, NULL}};
+  for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
+    if (strcmp(option, switches[i].name) == 0) {
+      *switches[i].set = true;
+      if (switches[i].too)
+        *switches[i].too = true;
+      return true;
+    }
+  return false;
+}
+
 static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox) {
   for (int i = 1; i < argc; i++) {
     const char *option = argv[i];
@@ -48,36 +67,8 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
       o->arguments = argv + i; // the program's own name goes where -- was
       break;
     }
-    if (strcmp(option, "--table") == 0 || strcmp(option, "--quiet") == 0) {
-      o->quiet = true;
-      o->table |= strcmp(option, "--table") == 0;
+    if (set_switch(option, o))
       continue;
-    }
-    if (strcmp(option, "--gcc") == 0) {
-      o->gcc = o->quiet = true;
-      continue;
-    }
-    if (strcmp(option, "--once") == 0) {
-      o->once = true;
-      continue;
-    }
-    if (strcmp(option, "--no-registers") == 0) {
-      o->no_registers = true;
-      continue;
-    }
-    if (strcmp(option, "--sass") == 0) {
-      o->sass = true;
-      continue;
-    }
-    if (strcmp(option, "--prove") == 0 || strcmp(option, "--no-proof") == 0) {
-      o->prove |= option[2] == 'p';
-      o->no_proof |= option[2] == 'n';
-      continue;
-    }
-    if (strcmp(option, "--nvcc") == 0) {
-      o->nvcc = true;
-      continue;
-    }
     if (strcmp(option, "-include") == 0) {
       char header[PATH_MAX];
       if (i + 1 == argc || !realpath(argv[++i], header) || o->flag_count + 2 > INSPECT_MACROS)

@@ -3,6 +3,7 @@
 // gives the rank torchrun's variables, marks what it prints, and says how it ended.
 #include "tool/commands.h"
 #include "tool/compile/config.h"
+#include "tool/compile/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -224,7 +225,7 @@ static void start(char **program, int out, int error) {
 
 // How the rank ended, for who reads the output; its status.
 static int end_of(const char *rank, int status) {
-  int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  int code = exit_status(status);
   const char *host = getenv("HOSTNAME");
   if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
     fprintf(stderr, "ferry launch: rank %s (process %d%s%s) was ended by signal %d (%s)\n", rank, (int)child,

@@ -89,18 +89,23 @@ int cmd_next(int argc, char **argv) {
 
 // ---- list --------------------------------------------------------------------------------------------------------------
 
-void lesson_title(int chapter, char *title, size_t bytes) {
-  char pattern[4096];
+bool lesson_page(int lesson, char *path, size_t bytes) {
   glob_t found;
-  snprintf(title, bytes, "Lesson %d", chapter);
-  in_root(pattern, sizeof pattern, "docs/%02d_*.md", chapter);
-  if (glob(pattern, 0, NULL, &found) == 0) {
-    char *text = file_read(found.gl_pathv[0], NULL);
-    if (text && strncmp(text, "# ", 2) == 0)
-      snprintf(title, bytes, "%.*s", (int)strcspn(text + 2, "\n"), text + 2);
-    free(text);
-  }
+  in_root(path, bytes, "docs/%02d_*.md", lesson);
+  const bool there = glob(path, 0, NULL, &found) == 0;
+  if (there)
+    snprintf(path, bytes, "%s", found.gl_pathv[0]);
   globfree(&found);
+  return there;
+}
+
+void lesson_title(int lesson, char *title, size_t bytes) {
+  char path[4096];
+  char *text = lesson_page(lesson, path, sizeof path) ? file_read(path, NULL) : NULL;
+  snprintf(title, bytes, "Lesson %d", lesson);
+  if (text && strncmp(text, "# ", 2) == 0)
+    snprintf(title, bytes, "%.*s", (int)strcspn(text + 2, "\n"), text + 2);
+  free(text);
 }
 
 // The lesson, or the pack whose exercise it is.

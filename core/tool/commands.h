@@ -91,6 +91,7 @@ const Exercise *exercise_named(const char *command, const char *name);
 
 void progress_bar(void); // a line
 void lesson_title(int lesson, char *title, size_t bytes);
+bool lesson_page(int lesson, char *path, size_t bytes); // its file in docs/; false: there is no such lesson
 
 // ---- for programs: the same as JSON --------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 // The learner's editor. Some take the terminal until they end ($EDITOR); others have a window of their own, and may show the next exercise
 // by themselves: --edit-cmd, or VS Code where ./ferry runs in its terminal.
 #include "tool/editor.h"
+#include "tool/compile/process.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -59,9 +60,7 @@ const char *editor_command(const char *given) {
 }
 
 void editor_become(const char *command, const char *file) {
-  char line[8300];
-  snprintf(line, sizeof line, "%s \"$1\"", command); // it may have options
-  execl("/bin/sh", "sh", "-c", line, "sh", file, (char *)NULL);
+  run_instead(command, file);
   perror("/bin/sh");
 }
 
@@ -81,7 +80,7 @@ static void run_editor(int socket, const char *command, const char *file) {
   }
   if (pid < 0 || waitpid(pid, &status, 0) != pid || status == 0)
     return;
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const int code = exit_status(status);
   send(socket, &code, sizeof code, MSG_NOSIGNAL);
 }
 

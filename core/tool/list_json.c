@@ -2,34 +2,20 @@
 // `ferry list --json`: the course and how far the learner is, for programs.
 #include "tool/commands.h"
 #include "tool/print/text.h"
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// Of a lesson, the name of its file in docs/ without the ending, "" where it has none.
-static void page_of(int lesson, char *page, size_t bytes) {
-  char pattern[4096];
-  glob_t found;
-  page[0] = '\0';
-  in_root(pattern, sizeof pattern, "docs/%02d_*.md", lesson);
-  if (glob(pattern, 0, NULL, &found) == 0) {
-    const char *name = strrchr(found.gl_pathv[0], '/') + 1;
-    snprintf(page, bytes, "%.*s", (int)strlen(name) - 3, name);
-  }
-  globfree(&found);
-}
-
 // False: there is no such lesson.
 static bool add_lesson(Text *t, int lesson) {
-  char page[256], title[256];
-  page_of(lesson, page, sizeof page);
-  if (!*page)
+  char path[4096], title[256];
+  if (!lesson_page(lesson, path, sizeof path))
     return false;
+  const char *page = strrchr(path, '/') + 1; // its page in the book has the same name
   lesson_title(lesson, title, sizeof title);
   text_add(t, "%s\n  {\"number\": %d, \"title\": ", lesson > 1 ? "," : "", lesson);
   text_json(t, title);
-  text_add(t, ", \"page\": \"%s.html\"}", page);
+  text_add(t, ", \"page\": \"%.*s.html\"}", (int)(strlen(page) - strlen(".md")), page);
   return true;
 }
 

@@ -27,4 +27,11 @@ void redirect_to(const char *path, int flags, int to);
 // Waits for the child. The exit status as above.
 int wait_for_tool(pid_t pid);
 
+// What waitpid has said of a process, as a shell's exit status.
+int exit_status(int status);
+
+// Replaces this process by a command that a person has configured ($BROWSER, $EDITOR), which may have options, with one more word. Returns
+// only where there is no shell.
+void run_instead(const char *command, const char *word);
+
 #endif
