@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __x86_64__
+enum { X86_64 = true };
+#else
+enum { X86_64 = false };
+#endif
 enum { HANDLER_STEPS = 16 }; // so many instructions after its first one, a bounds check's handler has made its call
 enum { EVENT_STEPS = 10 };   // instructions of an inlined block event (pad_arrays.c)
 // nvcc makes the instructions behind a branch conditional, instead of branching around them, if they are at most so many.
@@ -291,7 +296,6 @@ static void count_integers(const Listing *l, int *integers) {
 }
 
 bool inspect_mix_of(FILE *listing, FILE *out) {
-#ifdef __x86_64__
   Listing l = read_listing(listing);
   int *integers = calloc((size_t)l.count + 1, sizeof *integers);
   if (integers)
@@ -310,15 +314,11 @@ bool inspect_mix_of(FILE *listing, FILE *out) {
       free((char *)(uintptr_t)l.list[n].operands);
   free(l.list);
   return good;
-#else
-  (void)listing;
-  (void)out;
-  return false;
-#endif
 }
 
 bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes) {
-#ifdef __x86_64__
+  if (!X86_64)
+    return false;
   char listing[300];
   const char *argv[] = {"objdump", "-d", "--no-show-raw-insn", b->program, NULL};
   snprintf(path, bytes, "%s/mix", b->folder);
@@ -330,10 +330,4 @@ bool inspect_write_mix(const InspectBuild *b, char *path, size_t bytes) {
   if (in)
     fclose(in);
   return out && fclose(out) == 0 && good;
-#else
-  (void)b;
-  (void)path;
-  (void)bytes;
-  return false;
-#endif
 }
