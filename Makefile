@@ -386,11 +386,14 @@ model-check: setup ## compare modeled times with published measurements of other
 	@$(MAKE) ferry bench
 	@python3 tests/model/model_check.py $(ARGS)
 
-.PHONY: book counters model-check mutants races sanitize sanitize-address sanitize-thread format format-check
+.PHONY: book translations counters model-check mutants races sanitize sanitize-address sanitize-thread format format-check
 
 book: setup ## the lessons, exercises and a reference as a site, in build/book/site (once: Material for MkDocs from PyPI)
 	@$(MAKE) ferry
 	@docs/book/build.sh
+
+translations: ## messages and lessons in other languages (needs gettext and po4a): LANGUAGE=es ./ferry
+	@docs/translations/build.sh
 
 sanitize: ## every test under ASan and UBSan, those with threads under TSan
 	@$(MAKE) setup

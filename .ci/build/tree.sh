@@ -37,6 +37,10 @@ done
 for header in build/include/*.h; do
   put "$header"
 done
+# Translations only where their tools are: without them, all texts are English.
+if command -v msgfmt >/dev/null && command -v po4a-translate >/dev/null; then
+  docs/translations/build.sh "$dest/build/translations" .ci/build/spelled.sed
+fi
 find build/sim/core -name '*.cuh' | while read -r file; do
   put "$file"
 done

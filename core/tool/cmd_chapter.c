@@ -5,6 +5,7 @@
 #include "tool/compile/process.h"
 #include "tool/print/page.h"
 #include "tool/print/pager.h"
+#include "tool/print/language.h"
 #include "tool/print/lesson.h"
 #include <ctype.h>
 #include <glob.h>
@@ -47,8 +48,9 @@ static void show_text(char *text, char *section) {
     pclose(pager);
 }
 
+// Anchors are those of the English page, also of its translation.
 static int show_lesson(const char *path, const char *anchor) {
-  char *text = file_read(path, NULL), *section = NULL;
+  char *text = file_read(path, NULL), *section = NULL, shown[4096];
   if (!text) {
     perror(path);
     return EXIT_GRADER;
@@ -59,7 +61,13 @@ static int show_lesson(const char *path, const char *anchor) {
     free(text);
     return EXIT_USAGE;
   }
-  show_text(text, section);
+  language_page(path, shown, sizeof shown);
+  char *translation = strcmp(shown, path) != 0 ? file_read(shown, NULL) : NULL;
+  if (translation && section)
+    show_text(translation, lesson_same_section(text, section, translation));
+  else
+    show_text(translation ? translation : text, section);
+  free(translation);
   free(text);
   return EXIT_PASS;
 }

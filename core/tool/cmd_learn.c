@@ -4,6 +4,7 @@
 #include "tool/print/lesson.h"
 #include "tool/print/pager.h"
 #include "tool/print/term.h"
+#include "tool/print/language.h"
 #include <ctype.h>
 #include <glob.h>
 #include <stdio.h>
@@ -34,41 +35,44 @@ void progress_bar(void) {
   printf("[");
   for (int i = 0; i < width; i++)
     putchar(all > 0 && i < passed * width / all ? '#' : '-');
-  printf("] %d of %d exercises passed%s%s\n", passed, all, whole ? "" : ", track ", whole ? "" : course_track(&title));
+  if (whole)
+    printf(_("] %d of %d exercises passed\n"), passed, all);
+  else
+    printf(_("] %d of %d exercises passed, track %s\n"), passed, all, course_track(&title));
 }
 
 static const char *level_name(const Exercise *e) {
-  static const char *const names[] = {"easy", "medium", "hard"};
-  return names[e->level];
+  static const char *const names[] = {N_("easy"), N_("medium"), N_("hard")};
+  return _(names[e->level]);
 }
 
 static void say_next(const Exercise *e) {
   char file[4096];
   work_shown(e, file, sizeof file);
-  printf("Next: %s%s %s%s (%s, %d min)\n\n", style(BOLD), exercise_number(e), e->title, style(PLAIN), level_name(e),
-         e->minutes);
-  printf("  read     ./ferry chapter %d --read    (in a browser: ./ferry book %d)\n", e->chapter, e->chapter);
-  printf("  edit     %s\n", file);
-  printf("  check    ./ferry run                 (at every save: ./ferry watch)\n");
-  printf("  hint     ./ferry hint\n");
+  printf(_("Next: %s%s %s%s (%s, %d min)\n\n"), style(BOLD), exercise_number(e), _(e->title), style(PLAIN),
+         level_name(e), e->minutes);
+  printf(_("  read     ./ferry chapter %d --read    (in a browser: ./ferry book %d)\n"), e->chapter, e->chapter);
+  printf(_("  edit     %s\n"), file);
+  printf(_("  check    ./ferry run                 (at every save: ./ferry watch)\n"));
+  printf(_("  hint     ./ferry hint\n"));
 }
 
 static void say_all_passed(void) {
   const char *title;
   if (strcmp(course_track(&title), "all") == 0)
-    printf(
-        "All exercises have passed. ./ferry list shows them; ./ferry diff EX\nshows your answer beside another one.\n");
+    printf(_("All exercises have passed. ./ferry list shows them; ./ferry diff EX\nshows your answer beside another "
+             "one.\n"));
   else
-    printf("All exercises of the track \"%s\" have passed. ./ferry start all continues with the others.\n", title);
+    printf(_("All exercises of the track \"%s\" have passed. ./ferry start all continues with the others.\n"), title);
 }
 
 int cmd_where(int argc, char **argv) {
   (void)argc;
   (void)argv;
-  printf("Ferry: a workbook for GPU programming in C\n\n");
+  printf(_("Ferry: a workbook for GPU programming in C\n\n"));
   if (!work_exists()) {
-    printf("%d exercises. Start with:\n\n  ./ferry start\n\n", exercise_count());
-    printf("It copies them to work/, where you edit them. Then ./ferry shows the next step.\n");
+    printf(_("%d exercises. Start with:\n\n  ./ferry start\n\n"), exercise_count());
+    printf(_("It copies them to work/, where you edit them. Then ./ferry shows the next step.\n"));
     return EXIT_PASS;
   }
   progress_bar();
@@ -89,12 +93,13 @@ int cmd_next(int argc, char **argv) {
 
 // ---- list --------------------------------------------------------------------------------------------------------------
 
+// In the reader's language, if it is translated.
 bool lesson_page(int lesson, char *path, size_t bytes) {
   glob_t found;
   in_root(path, bytes, "docs/%02d_*.md", lesson);
   const bool there = glob(path, 0, NULL, &found) == 0;
   if (there)
-    snprintf(path, bytes, "%s", found.gl_pathv[0]);
+    language_page(found.gl_pathv[0], path, bytes);
   globfree(&found);
   return there;
 }
@@ -127,7 +132,7 @@ static void list_one(const Exercise *e) {
          p.passed  ? "✓"
          : current ? ">"
                    : " ",
-         exercise_number(e), style(PLAIN), e->essential ? "* " : "  ", e->title, level_name(e), e->minutes);
+         exercise_number(e), style(PLAIN), e->essential ? "* " : "  ", _(e->title), level_name(e), e->minutes);
   for (int i = 0; p.passed && most > 1 && i < most; i++)
     printf("%s", i < p.stars ? "★" : "☆");
   printf("%s\n", p.on_gpu ? " GPU" : "");
@@ -159,9 +164,9 @@ int cmd_list(int argc, char **argv) {
   }
   if (ids)
     return EXIT_PASS;
-  printf("\n* essential   ✓ passed   > next   ★ stars   GPU: passed on NVIDIA hardware\n");
+  printf(_("\n* essential   ✓ passed   > next   ★ stars   GPU: passed on NVIDIA hardware\n"));
   if (!all && strcmp(course_track(&title), "all") != 0)
-    printf("These are the exercises of the track \"%s\". ./ferry list --all shows every one.\n", title);
+    printf(_("These are the exercises of the track \"%s\". ./ferry list --all shows every one.\n"), title);
   progress_bar();
   return EXIT_PASS;
 }
@@ -171,8 +176,8 @@ int cmd_list(int argc, char **argv) {
 static void say_editor(const char *folder) {
   char *text;
   if (asprintf(&text,
-               "For VS Code, open the folder %s. To step through kernels there, link Ferry's extension once: "
-               "docs/editors.md.\n",
+               _("For VS Code, open the folder %s. To step through kernels there, link Ferry's extension once: "
+                 "docs/editors.md.\n"),
                folder) < 0)
     return;
   term_wrap(stdout, text, 0);
@@ -192,12 +197,12 @@ int cmd_start(int argc, char **argv) {
     return usage_error(argv[0], "there is no track \"%s\": %s", argv[1], course_tracks());
   work_path(folder, sizeof folder, "%s", "");
   if (copied > 0)
-    printf("%s %d exercises to %s%s\n\n", exists ? "Added" : "Copied", copied, folder,
-           exists ? "; your files are unchanged" : "");
+    printf(exists ? _("Added %d exercises to %s; your files are unchanged\n\n") : _("Copied %d exercises to %s\n\n"),
+           copied, folder);
   if (settings > 0)
     say_editor(folder);
   if (argc == 1 && !exists)
-    printf("For a part of the course, ./ferry start TRACK: %s.\n\n", course_tracks());
+    printf(_("For a part of the course, ./ferry start TRACK: %s.\n\n"), course_tracks());
   return cmd_next(1, argv);
 }
 
@@ -222,7 +227,7 @@ int cmd_reset(int argc, char **argv) {
   p.passed = p.on_gpu = false;
   p.stars = 0;
   progress_set(e, p);
-  printf("%s is the original file again. Your version is kept as %s\n", file, aside);
+  printf(_("%s is the original file again. Your version is kept as %s\n"), file, aside);
   return EXIT_PASS;
 }
 
@@ -265,12 +270,16 @@ int cmd_hint(int argc, char **argv) {
   bool more = p.hints < all;
   p.hints += more;
   for (int i = 0; i < p.hints && i < all; i++) {
-    printf("%s%d of %d%s", style(BOLD), i + 1, all, style(PLAIN));
-    term_paragraph(stdout, "  ", 8, e->hints[i]);
+    printf("%s", style(BOLD));
+    printf(_("%d of %d"), i + 1, all);
+    printf("%s", style(PLAIN));
+    term_paragraph(stdout, "  ", 8, _(e->hints[i]));
   }
   char lesson[256];
   lesson_command(e->lesson, lesson, sizeof lesson);
-  printf("\n%s\nThe lesson: %s\n", p.hints < all ? "Ask again for the next one." : "That was the last one.", lesson);
+  printf(p.hints < all ? _("\nAsk again for the next one.\nThe lesson: %s\n")
+                       : _("\nThat was the last one.\nThe lesson: %s\n"),
+         lesson);
   if (more)
     progress_set(e, p);
   return EXIT_PASS;

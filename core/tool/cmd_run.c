@@ -4,6 +4,7 @@
 #include "tool/run.h"
 #include "grader/score.h"
 #include "tool/print/term.h"
+#include "tool/print/language.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static int complete(RunOptions *o, char *file, size_t bytes, const char *command
   if (!o->exercise)
     o->exercise = progress_current();
   if (!o->exercise) {
-    printf("All exercises have passed. Name one to check it again: ./ferry run EX\n");
+    printf(_("All exercises have passed. Name one to check it again: ./ferry run EX\n"));
     return EXIT_PASS;
   }
   if (o->replay && !o->exercise->tests[o->replay - 1].name)
@@ -113,7 +114,7 @@ static int complete(RunOptions *o, char *file, size_t bytes, const char *command
     o->test = o->exercise->tests[o->replay - 1].name;
   if (!o->file) {
     if (!work_exists())
-      return usage_error(command, "there is no workspace yet; create it with ./ferry start");
+      return usage_error(command, _("there is no workspace yet; create it with ./ferry start"));
     work_file(o->exercise, file, bytes);
     o->file = file;
   }
@@ -137,11 +138,12 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
 // After a pass: the term that was learned, the answer's counts beside the solution's, and what can be read now.
 static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
   const char *number = exercise_number(o->exercise);
-  term_paragraph(stdout, "\n  learned  ", 11, o->exercise->after_pass);
+  const char *label = _("\n  learned  ");
+  term_paragraph(stdout, label, term_columns(label, strlen(label)), _(o->exercise->after_pass));
   if (all)
     reference_print_beside(v);
-  printf("  compare  ./ferry solution %s   the solution, explained, and alternatives\n", number);
-  printf("           ./ferry diff %s       your answer beside it%s\n", number, all ? "" : " (counts: run --all)");
+  printf(_("  compare  ./ferry solution %s   the solution, explained, and alternatives\n"), number);
+  printf(_("           ./ferry diff %s       your answer beside it%s\n"), number, all ? "" : _(" (counts: run --all)"));
 }
 
 static const TestVerdict *scored_test(const Verdict *v) {
@@ -162,26 +164,26 @@ static void say_score(const Verdict *v, bool kept) {
   const Best before = best_of(v->exercise);
   const bool better = best_add(v->exercise, &t->score, (long long)time(NULL));
   if (better && before.count > 0)
-    printf("  %sfaster than all earlier answers%s (./ferry best)\n", style(GREEN), style(PLAIN));
+    printf(_("  %sfaster than all earlier answers%s (./ferry best)\n"), style(GREEN), style(PLAIN));
   else if (!better)
-    printf("  not faster than your best answer (./ferry best)\n");
+    printf(_("  not faster than your best answer (./ferry best)\n"));
 }
 
 static void say_next(void) {
   const Exercise *e = progress_current();
   if (e)
-    printf("  next     %s %s (lesson %d): ./ferry next\n", exercise_number(e), e->title, e->chapter);
+    printf(_("  next     %s %s (lesson %d): ./ferry next\n"), exercise_number(e), _(e->title), e->chapter);
   else
-    printf("  All exercises have passed.\n");
+    printf(_("  All exercises have passed.\n"));
 }
 
 static void say_how_to_go_on(const RunOptions *o) {
   char file[4096];
   work_shown(o->exercise, file, sizeof file);
   if (work_is_untouched(o->exercise))
-    printf("\n  You have not changed this file yet. The task is described at its top.\n");
-  printf("  edit:  %s\n", file);
-  printf("  hint:  ./ferry hint %s\n", exercise_number(o->exercise));
+    printf(_("\n  You have not changed this file yet. The task is described at its top.\n"));
+  printf(_("  edit:  %s\n"), file);
+  printf(_("  hint:  ./ferry hint %s\n"), exercise_number(o->exercise));
 }
 
 static int exit_status(const Verdict *v) {
@@ -193,7 +195,7 @@ static int exit_status(const Verdict *v) {
 static int print_one(const RunOptions *o, Answer *a, const JudgeOptions *options) {
   static Verdict v; // large
   judge_built(&v, a, options);
-  printf("with FERRY_SIM_DEVICES=%d:\n", options->devices);
+  printf(_("with FERRY_SIM_DEVICES=%d:\n"), options->devices);
   verdict_print(&v, o->file, o->all);
   verdict_print_stars(&v);
   say_score(&v, false);

@@ -5,6 +5,7 @@
 #include "tool/compile/config.h"
 #include "ferry_commit.h"
 #include "tool/print/term.h"
+#include "tool/print/language.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,22 +13,22 @@
 #include <string.h>
 
 const Command commands[] = {
-    {"start", "[TRACK]", "create the workspace work/ with an unsolved copy of each exercise",
+    {"start", "[TRACK]", N_("create the workspace work/ with an unsolved copy of each exercise"),
      "TRACK     what ./ferry next goes through: all, kernels (CUDA only), pytorch (the library) or debugging\n"
      "Existing files in work/ are never overwritten: run it again after an update to get new exercises.\n"
      "Environment: FERRY_WORK=DIR, a workspace elsewhere.\n",
      cmd_start, false, HELP_ANYWHERE},
-    {"list", "[--all | --ids | --json]", "list the exercises by lesson, with your progress",
+    {"list", "[--all | --ids | --json]", N_("list the exercises by lesson, with your progress"),
      "--all   include those outside your track\n--ids   only the names\n--json  lessons, exercises and progress as "
      "JSON\n",
      cmd_list, false, HELP_ANYWHERE},
-    {"chapter", "N[#SECTION] [--read]", "run the program of lesson N, or show the lesson",
+    {"chapter", "N[#SECTION] [--read]", N_("run the program of lesson N, or show the lesson"),
      "--read    show the lesson, through $PAGER on a terminal\n"
      "#SECTION  show the lesson from that section on; a part of its name is enough\n"
      "Further arguments go to the program (--device, --quick). Instead of N, the name of another page of "
      "docs/: glossary, inspector#findings.\n",
      cmd_chapter, false, HELP_ALONE},
-    {"run", "[EX] [options]", "check an exercise (without EX: the next one)",
+    {"run", "[EX] [options]", N_("check an exercise (without EX: the next one)"),
      "EX is a number, a name, or a part of a name: 3.1, 03_1_create_on_the_device, create.\n"
      "--all             a line for each test, and the report of every failed one\n"
      "--first           stop after the first test that fails\n"
@@ -41,34 +42,34 @@ const Command commands[] = {
      "Environment: FERRY_SIM_DEVICES=N (2), FERRY_CUDA=sim|real, FERRY_ANSWER_SECONDS (10 for each test), "
      "FERRY_ANSWER_MEMORY_MB (2048).\n",
      cmd_run, false, HELP_ANYWHERE},
-    {"watch", "[EX] [options]", "check now, and at every save",
+    {"watch", "[EX] [options]", N_("check now, and at every save"),
      "Checks the exercise that you save in the workspace. Keys on a terminal: n next exercise, h hint, e edit in "
      "$EDITOR, r run again, l list, q quit.\n"
      "--edit-cmd CMD    an editor with a window of its own: CMD FILE opens the exercise, and after a pass the next "
      "one. "
      "In VS Code's terminal, this is code\n" SANDBOX_HELP,
      cmd_watch, false, HELP_ANYWHERE},
-    {"hint", "[EX]", "show a hint; each call shows one more", "", cmd_hint, false, HELP_ANYWHERE},
-    {"edit", "[EX] [--edit-cmd CMD]", "open an exercise in your editor",
+    {"hint", "[EX]", N_("show a hint; each call shows one more"), "", cmd_hint, false, HELP_ANYWHERE},
+    {"edit", "[EX] [--edit-cmd CMD]", N_("open an exercise in your editor"),
      "The editor is CMD, $VISUAL, $EDITOR, or in VS Code's terminal code.\n", cmd_edit, false, HELP_ANYWHERE},
-    {"reset", "EX", "start an exercise again, and keep a copy of your file", "", cmd_reset, false, HELP_ANYWHERE},
-    {"solution", "EX [--spoil]", "show the worked solution, after your answer has passed",
+    {"reset", "EX", N_("start an exercise again, and keep a copy of your file"), "", cmd_reset, false, HELP_ANYWHERE},
+    {"solution", "EX [--spoil]", N_("show the worked solution, after your answer has passed"),
      "--spoil  show it before that\n", cmd_solution, false, HELP_ANYWHERE},
-    {"diff", "EX [--spoil]", "compare your answer with another, after yours has passed",
+    {"diff", "EX [--spoil]", N_("compare your answer with another, after yours has passed"),
      "Also lists other ways to solve it.\n--spoil  show it before that\n", cmd_diff, false, HELP_ANYWHERE},
-    {"next", "", "show which exercise comes next", "", cmd_next, false, HELP_ANYWHERE},
-    {"best", "[EX]", "show your best times in the performance challenges",
+    {"next", "", N_("show which exercise comes next"), "", cmd_next, false, HELP_ANYWHERE},
+    {"best", "[EX]", N_("show your best times in the performance challenges"),
      "For each challenge: each answer that was faster than all earlier ones, with its modeled time on a GPU. The "
      "table also has the times of the reference and of the original file.\n"
      "./ferry run adds a row when an answer passes and is faster. The rows are in work/.best.\n"
      "Environment: NO_COLOR.\n",
      cmd_best, false, HELP_ANYWHERE},
-    {"doctor", "[options]", "show what is installed and what is missing, and how to install it",
+    {"doctor", "[options]", N_("show what is installed and what is missing, and how to install it"),
      "--nvcc           install NVIDIA's compiler from PyPI (350 MB, no GPU needed), so that ./ferry inspect shows "
      "registers and "
      "machine code\n" SANDBOX_HELP,
      cmd_doctor, false, HELP_ANYWHERE},
-    {"inspect", "FILE.cu [options] [-- ARGS]", "count what a file's kernels do, line by line, and find their bugs",
+    {"inspect", "FILE.cu [options] [-- ARGS]", N_("count what a file's kernels do, line by line, and find their bugs"),
      "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. Its kernels are "
      "instrumented: each memory access is traced. It runs on a simulated device twice, with threads in ascending and "
      "in descending order.\n"
@@ -105,7 +106,7 @@ const Command commands[] = {
      "-- ARGS         the program's arguments\n"
      "Exit status: 0 no findings, 1 findings, 2 wrong command line, 3 the file could not be compiled or run.\n",
      cmd_inspect, false, HELP_ANYWHERE},
-    {"step", "FILE.cu [options] [-- ARGS]", "walk through a kernel, forwards and backwards, a warp at a time",
+    {"step", "FILE.cu [options] [-- ARGS]", N_("walk through a kernel, forwards and backwards, a warp at a time"),
      "FILE is a program, or an answer to a kernel exercise, which the exercise's tests then run. One block of one "
      "launch "
      "is recorded, statement by statement: which lanes are active, their variables, their accesses to memory, "
@@ -133,7 +134,7 @@ const Command commands[] = {
      "Exit status: 0, 2 wrong command line, 3 the file could not be compiled, or there is no record.\n"
      "Environment: NO_COLOR.\n",
      cmd_step, false, HELP_ANYWHERE},
-    {"cuda", "FILE.cu... [-- ARGS]", "compile a CUDA program and run it on a simulated device",
+    {"cuda", "FILE.cu... [-- ARGS]", N_("compile a CUDA program and run it on a simulated device"),
      "Takes any CUDA program. It needs no GPU and no CUDA toolkit: g++ compiles it.\n"
      "--count     after the run, print launches, copies, bytes, synchronizations, and device memory leaks\n"
      "--inspect   inspect its kernels (./ferry inspect)\n"
@@ -142,7 +143,7 @@ const Command commands[] = {
      "program's.\n"
      "Environment: FERRY_SIM_GPU=a100, and the other variables in core/sim/README.md.\n",
      cmd_cuda, false, HELP_ALONE},
-    {"nvcc", "[options] FILE...", "compile as nvcc does, for simulated devices: make NVCC=\".../ferry nvcc\"",
+    {"nvcc", "[options] FILE...", N_("compile as nvcc does, for simulated devices: make NVCC=\".../ferry nvcc\""),
      "-o FILE, -c, -dc, -E, -M, -lib, -shared; -I, -D, -U, -L, -l, -include, -isystem, -x cu, -std, -O, -g, -w;\n"
      "-Xcompiler LIST, -Xlinker LIST; -dryrun and -v show the commands; --version.\n"
      ".cu files are compiled as CUDA, .c and .cpp files by the host's compiler; objects and libraries are linked.\n"
@@ -152,17 +153,17 @@ const Command commands[] = {
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
      "The program runs without ./ferry. With FERRY_SIM_COUNT=1 it counts as ./ferry cuda --count does.\n",
      cmd_nvcc, false, HELP_ALONE},
-    {"play", "FILE [-- ARGS]", "compile and run a .c or .cu file, and print what was counted",
+    {"play", "FILE [-- ARGS]", N_("compile and run a .c or .cu file, and print what was counted"),
      "Takes any program. A .c file is compiled with the library; a .cu file for a simulated device, as by ./ferry cuda "
      "--count.\n"
      "-- ARGS  the program's arguments\n"
      "The exit status is the program's. Environment: FERRY_CUDA, FERRY_SIM_DEVICES and FERRY_SIM_GPU.\n",
      cmd_play, false, HELP_ALONE},
-    {"new", "NAME", "create a folder with a program of your own that builds and runs",
+    {"new", "NAME", N_("create a folder with a program of your own that builds and runs"),
      "It contains main.c, a Makefile that finds the library (installed, through pkg-config, or in this clone), and "
      "flags for clangd.\n",
      cmd_new, false, HELP_ANYWHERE},
-    {"book", "[PAGE] [--live]", "open the book in a browser",
+    {"book", "[PAGE] [--live]", N_("open the book in a browser"),
      "PAGE is the number of a lesson or exercise, a function (fy_to), or the name of a page (model). `make book` "
      "builds "
      "the book in build/book/site. It opens in $BROWSER or in the desktop's browser. Without either, its address is "
@@ -175,9 +176,9 @@ const Command commands[] = {
      "Environment: BROWSER; FERRY_LIVE_SECONDS, the time limit of a run in the browser (60 for a listing, 180 for a "
      "command on an exercise).\n",
      cmd_book, false, HELP_ANYWHERE},
-    {"bench", "[NAME] [options]", "measure what the library does on a device", "", cmd_bench, false, HELP_OWN},
-    {"timeline", "TRACE -o FILE", "draw a trace from the profiler", "", cmd_timeline, false, HELP_OWN},
-    {"scale", "[options]", "model how training scales to many GPUs",
+    {"bench", "[NAME] [options]", N_("measure what the library does on a device"), "", cmd_bench, false, HELP_OWN},
+    {"timeline", "TRACE -o FILE", N_("draw a trace from the profiler"), "", cmd_timeline, false, HELP_OWN},
+    {"scale", "[options]", N_("model how training scales to many GPUs"),
      "Gradients (one of these):\n"
      "--model NAME          a network whose layers are known; --list shows all\n"
      "--parameters N        a network with N parameters (25.6M), whose gradients become ready at a steady rate\n"
@@ -202,7 +203,7 @@ const Command commands[] = {
      "--published           compare the model with published figures\n"
      "--list                list models, nodes and networks, with their numbers and sources\n",
      cmd_scale, false, HELP_ANYWHERE},
-    {"launch", "-n N PROGRAM", "run a program as N processes that work together (lesson 16)",
+    {"launch", "-n N PROGRAM", N_("run a program as N processes that work together (lesson 16)"),
      "-n N           number of processes (\"ranks\"), which may exceed the number of cores\n"
      "--hosts LIST   machines to run on; each needs Ferry at the same path, and ssh without a password\n"
      "--plain        do not put the rank before each line of output\n"
@@ -214,7 +215,7 @@ const Command commands[] = {
      "Environment: NO_COLOR.\n",
      cmd_launch, false, HELP_ALONE},
     {"launch-rank", "", "one rank, between mpirun and its program", "", cmd_launch_rank, true, HELP_OWN},
-    {"grade", "[options]", "grade the answers of one learner or of a class",
+    {"grade", "[options]", N_("grade the answers of one learner or of a class"),
      "--answers DIR     one learner's folder (default: the workspace)\n"
      "--class DIR       a folder with one folder per learner\n"
      "--jobs N          number of learners graded at the same time (default: one per processor)\n"
@@ -243,14 +244,14 @@ const Command commands[] = {
      cmd_grade, false, HELP_ANYWHERE},
     {"confined", "run|inspect|step c|cu [options] < LISTING", "run a listing in the sandbox, as the live book does",
      SANDBOX_HELP, cmd_confined, true, HELP_ALONE},
-    {"pack", "new|check|add|remove|list", "add exercises of your own to the course", "", cmd_pack, false, HELP_OWN},
+    {"pack", "new|check|add|remove|list", N_("add exercises of your own to the course"), "", cmd_pack, false, HELP_OWN},
     {"cut", "[--check]", "cut exercises/ from the tagged solutions/",
      "--check  fail where a stub is not what would be cut\n", cmd_cut, true, HELP_ANYWHERE},
     {"reference", "[EX]", "count what the solutions do, for the table after a pass", "", cmd_reference, true,
      HELP_ANYWHERE},
-    {"version", "", "show the version, the commit that it was built from, and the compiler", "", cmd_version, false,
+    {"version", "", N_("show the version, the commit that it was built from, and the compiler"), "", cmd_version, false,
      HELP_ANYWHERE},
-    {"help", "[COMMAND]", "show this list, or the help of a command", "", cmd_help, false, HELP_OWN},
+    {"help", "[COMMAND]", N_("show this list, or the help of a command"), "", cmd_help, false, HELP_OWN},
     {NULL, NULL, NULL, NULL, NULL, false, HELP_OWN},
 };
 
@@ -309,17 +310,17 @@ const Exercise *exercise_named(const char *command, const char *name) {
     fprintf(stderr, "ferry %s: exercise %s is now %s, %s\n", command, name, exercise_number(e), e->title);
     return e;
   }
-  fprintf(stderr, "ferry %s: \"%s\" does not match exactly one exercise.\n", command, name);
+  fprintf(stderr, _("ferry %s: \"%s\" does not match exactly one exercise.\n"), command, name);
   for (int i = 0; i < count; i++)
     if (strstr(exercise_at(i)->id, name)) {
-      fprintf(stderr, "%s%s\n", near++ == 0 ? "Similar names:\n  " : "  ", exercise_at(i)->id);
+      fprintf(stderr, "%s%s\n", near++ == 0 ? _("Similar names:\n  ") : "  ", exercise_at(i)->id);
     }
   const char *meant = near > 0 ? NULL : term_meant(name, exercise_id, count);
   if (near == 0 && !meant)
     meant = term_meant(name, exercise_slug, count);
   if (meant)
-    fprintf(stderr, "Did you mean %s?\n", meant);
-  fprintf(stderr, "(./ferry list shows all exercises)\n");
+    fprintf(stderr, _("Did you mean %s?\n"), meant);
+  fprintf(stderr, _("(./ferry list shows all exercises)\n"));
   return NULL;
 }
 
@@ -346,11 +347,11 @@ static const char *command_meant(const char *given) {
 
 static int no_command(const char *name) {
   const char *meant = command_meant(name);
-  fprintf(stderr, "ferry: there is no command %s.", name);
+  fprintf(stderr, _("ferry: there is no command %s."), name);
   if (meant)
-    fprintf(stderr, " Did you mean %s?\n(./ferry help lists them all)\n", meant);
+    fprintf(stderr, _(" Did you mean %s?\n(./ferry help lists them all)\n"), meant);
   else
-    fprintf(stderr, " ./ferry help lists them.\n");
+    fprintf(stderr, _(" ./ferry help lists them.\n"));
   return EXIT_USAGE;
 }
 
@@ -365,7 +366,7 @@ static void print_help(const char *help) {
 
 static int help_on(const Command *c) {
   char summary[256];
-  snprintf(summary, sizeof summary, "%s.", c->summary);
+  snprintf(summary, sizeof summary, "%s.", _(c->summary));
   if ('a' <= summary[0] && summary[0] <= 'z')
     summary[0] = (char)(summary[0] - 32);
   printf("usage: ./ferry %s%s%s\n\n", c->name, *c->arguments ? " " : "", c->arguments);
@@ -382,13 +383,13 @@ int cmd_help(int argc, char **argv) {
     return help_on(about);
   if (argc > 1)
     return no_command(argv[1]);
-  printf("usage: ./ferry [COMMAND]\n\nWithout a command: where you are and what to do next.\n\n");
+  printf(_("usage: ./ferry [COMMAND]\n\nWithout a command: where you are and what to do next.\n\n"));
   for (const Command *c = commands; c->name; c++)
     if (!c->hidden) {
       printf("  %-9s ", c->name);
-      term_paragraph(stdout, "", 12, c->summary);
+      term_paragraph(stdout, "", 12, _(c->summary));
     }
-  printf("\n./ferry COMMAND --help explains a command.\n");
+  printf(_("\n./ferry COMMAND --help explains a command.\n"));
   return EXIT_PASS;
 }
 
@@ -434,5 +435,6 @@ static int run_command(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   file_mask();
+  language_start(rooted(CONFIG_ROOT "/build/translations"));
   return flushed(run_command(argc, argv));
 }

@@ -5,6 +5,7 @@
 #include "tool/print/plain.h"
 #include "tool/print/shell.h"
 #include "tool/print/term.h"
+#include "tool/print/language.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,10 @@ static bool is_bad(const TestVerdict *t) {
 static void print_row(const TestVerdict *t) {
   bool pass = t->status == STATUS_PASS;
   const char *color = style(pass ? GREEN : is_bad(t) ? RED : YELLOW);
-  const char *why = t->status == STATUS_SKIPPED   ? " (it needs more devices)"
-                    : t->status == STATUS_NOT_RUN ? " (after a timeout; --all runs it)"
+  const char *why = t->status == STATUS_SKIPPED   ? _(" (it needs more devices)")
+                    : t->status == STATUS_NOT_RUN ? _(" (after a timeout; --all runs it)")
                                                   : "";
-  printf("  %s%-13s%s %s%s\n", color, pass ? "ok" : status_name(t->status), style(PLAIN), t->test->name, why);
+  printf("  %s%-13s%s %s%s\n", color, pass ? "ok" : _(status_name(t->status)), style(PLAIN), t->test->name, why);
 }
 
 // To what was found in the test, with the same inputs.
@@ -34,7 +35,7 @@ static void print_step(const Verdict *v, const TestVerdict *t, const char *file,
            (unsigned long long)t->seed, t->step);
   char *plain = plain_line(command, strlen(command)); // a learner may have chosen the file's name
   if (plain)
-    term_command(stdout, "  Walk through it: ", plain);
+    term_command(stdout, _("  Walk through it: "), plain);
   free(plain);
 }
 
@@ -42,13 +43,13 @@ static void print_step(const Verdict *v, const TestVerdict *t, const char *file,
 static void print_report(const Verdict *v, const TestVerdict *t, const char *file, bool below_headline) {
   const int number = (int)(t->test - v->exercise->tests) + 1;
   const char *report = t->report;
-  printf("\n%stest \"%s\"%s: %s\n", style(BOLD), t->test->name, style(PLAIN), status_name(t->status));
+  printf(_("\n%stest \"%s\"%s: %s\n"), style(BOLD), t->test->name, style(PLAIN), _(status_name(t->status)));
   if (report && below_headline && *t->headline && strstr(report, t->headline) == report + strspn(report, " ") &&
       report[strspn(report, " ") + strlen(t->headline)] == '\n')
     report = strchr(report, '\n') + 1; // it has been said
   if (report)
     term_wrap(stdout, report, 2);
-  printf("  again: ./ferry run %s --replay %d.%llx\n", exercise_number(v->exercise), number,
+  printf(_("  again: ./ferry run %s --replay %d.%llx\n"), exercise_number(v->exercise), number,
          (unsigned long long)t->seed);
   print_step(v, t, file, number);
 }
@@ -74,7 +75,7 @@ static int test_to_show(const Verdict *v) {
 }
 
 static void print_title(const Verdict *v, const char *file) {
-  printf("%s%s %s%s\n", style(BOLD), exercise_number(v->exercise), v->exercise->title, style(PLAIN));
+  printf("%s%s %s%s\n", style(BOLD), exercise_number(v->exercise), _(v->exercise->title), style(PLAIN));
   char *plain = file ? plain_line(file, strlen(file)) : NULL; // a learner may have chosen its name
   if (plain)
     printf("%s\n", plain);
@@ -87,13 +88,13 @@ static void print_decision(const Verdict *v) {
   char text[512];
   if (v->skipped > 0)
     term_paragraph(stdout, "", 0,
-                   "Some tests were skipped: not enough devices. FERRY_CUDA=sim runs them on simulated ones");
+                   _("Some tests were skipped: not enough devices. FERRY_CUDA=sim runs them on simulated ones"));
   if (bad == 0) {
-    printf("%s%s%s%d of %d tests passed%s%s in %.1f s\n", style(GREEN), style(BOLD), v->passed == run ? "✓ " : "",
-           v->passed, run, v->real_gpu ? " on NVIDIA hardware" : "", style(PLAIN), v->seconds);
+    printf(_("%s%s%s%d of %d tests passed%s%s in %.1f s\n"), style(GREEN), style(BOLD), v->passed == run ? "✓ " : "",
+           v->passed, run, v->real_gpu ? _(" on NVIDIA hardware") : "", style(PLAIN), v->seconds);
     return;
   }
-  snprintf(text, sizeof text, "✗ %d of %d tests fail: %s", bad, run, v->tests[shown].headline);
+  snprintf(text, sizeof text, _("✗ %d of %d tests fail: %s"), bad, run, v->tests[shown].headline);
   printf("%s%s", style(RED), style(BOLD));
   term_wrap(stdout, text, 2);
   printf("%s", style(PLAIN));
@@ -112,9 +113,10 @@ static void print_others(const Verdict *v, int shown) {
   if (!used)
     return;
   if (left > 0)
-    snprintf(text + used, sizeof text - used, " and %d more", left);
-  strncat(text, " (--all shows all)", sizeof text - strlen(text) - 1);
-  term_paragraph(stdout, "  also failing: ", 16, text);
+    snprintf(text + used, sizeof text - used, _(" and %d more"), left);
+  strncat(text, _(" (--all shows all)"), sizeof text - strlen(text) - 1);
+  const char *label = _("  also failing: ");
+  term_paragraph(stdout, label, term_columns(label, strlen(label)), text);
 }
 
 static void print_not_run(const Verdict *v) {
@@ -122,7 +124,7 @@ static void print_not_run(const Verdict *v) {
   for (int i = 0; i < v->test_count; i++)
     count += v->tests[i].status == STATUS_NOT_RUN;
   if (count > 0)
-    printf("  %d tests were not run, because one timed out (--all runs them)\n", count);
+    printf(_("  %d tests were not run, because one timed out (--all runs them)\n"), count);
 }
 
 void verdict_print(const Verdict *v, const char *file, bool all) {
@@ -131,7 +133,7 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
                (v->status != STATUS_GRADER_ERROR || !v->report);
   print_title(v, file);
   if (!built) {
-    printf("%s✗ %s%s\n", style(RED), status_name(v->status), style(PLAIN));
+    printf("%s✗ %s%s\n", style(RED), _(status_name(v->status)), style(PLAIN));
     if (v->report)
       term_wrap(stdout, v->report, 2);
     return;
@@ -148,7 +150,7 @@ void verdict_print(const Verdict *v, const char *file, bool all) {
   if (v->report)
     term_wrap(stdout, v->report, 2);
   if (v->warning)
-    print_compiler("the compiler warns", v->warning);
+    print_compiler(_("the compiler warns"), v->warning);
 }
 
 // ---- stars ---------------------------------------------------------------------------------------------------------------
@@ -167,21 +169,21 @@ static void print_finding(const char *finding) {
 static void print_star(bool has, const char *is_for, const LostStar *lost) {
   char read[256], text[1024];
   printf("  %s%s%s ", style(YELLOW), has ? "★" : "☆", style(PLAIN));
-  term_paragraph(stdout, "", 4, is_for);
+  term_paragraph(stdout, "", 4, _(is_for));
   if (!lost)
     return;
   print_finding(lost->finding);
-  snprintf(text, sizeof text, "%s: %s", lost->mistake->name, lost->mistake->says);
+  snprintf(text, sizeof text, "%s: %s", _(lost->mistake->name), _(lost->mistake->says));
   term_paragraph(stdout, "    ", 4, text);
   lesson_command(lost->mistake->lesson, read, sizeof read);
-  printf("    read %s\n", read);
+  printf(_("    read %s\n"), read);
 }
 
 void verdict_print_stars(const Verdict *v) {
   if (v->status != STATUS_PASS || v->exercise->open || verdict_most_stars(v->exercise) == 1)
     return;
   printf("\n");
-  print_star(true, "correct", NULL);
+  print_star(true, _("correct"), NULL);
   for (int star = 0; star < EXTRA_STARS; star++)
     if (v->exercise->stars[star].is_for)
       print_star(!verdict_lost(v, star), v->exercise->stars[star].is_for, verdict_lost(v, star));

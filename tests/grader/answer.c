@@ -14,6 +14,7 @@
 #include "tools_root.h"
 #include "forbidden.h"
 #include "worker.h"
+#include "tool/print/language.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,9 +29,9 @@ static const char *NO_FILES[2];
 enum { SOURCE_LIMIT = 256 << 10 };
 
 const char *status_name(Status status) {
-  static const char *const names[] = {"not run", "pass",          "fail",         "crash",
-                                      "timeout", "out of memory", "output limit", "compile error",
-                                      "missing", "skipped",       "grader error"};
+  static const char *const names[] = {N_("not run"), N_("pass"),          N_("fail"),         N_("crash"),
+                                      N_("timeout"), N_("out of memory"), N_("output limit"), N_("compile error"),
+                                      N_("missing"), N_("skipped"),       N_("grader error")};
   return names[status];
 }
 

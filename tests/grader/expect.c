@@ -2,6 +2,7 @@
 // What a check expects, and how it is said when it does not hold: the first mismatch, how many, a map, a known mistake.
 #include "case.h"
 #include "registry.h"
+#include "tool/print/language.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -140,11 +141,11 @@ static void element_texts(const Array *a, const Array *want, int64_t at, char ex
   number_text(wanted, expected);
   number_text(x, is);
   if (kernels && isnan(wanted))
-    snprintf(expected, 64, "unchanged memory");
+    snprintf(expected, 64, "%s", _("unchanged memory"));
   if (kernels && memcmp(&a->f32[at], "\xff\xff\xff\xff", sizeof(float)) == 0)
-    snprintf(is, 64, "memory that was never written");
+    snprintf(is, 64, "%s", _("memory that was never written"));
   if (kernels && filling_at(a, at) == HANDED_ON)
-    snprintf(is, 64, "a NaN from uninitialized memory");
+    snprintf(is, 64, "%s", _("a NaN from uninitialized memory"));
 }
 
 static bool values_match(Case *c, const char *name, const Array *a, const Array *want, double tolerance) {
@@ -157,7 +158,7 @@ static bool values_match(Case *c, const char *name, const Array *a, const Array 
   bool earlier = c->failed;
   if (!c->fallback)
     c->fallback = kernel_mistake(a, first);
-  case_fail(c, NULL, "%s%s: expected %s, got %s\n%lld of %lld elements differ", name, want->shape.rank ? index : "",
+  case_fail(c, NULL, _("%s%s: expected %s, got %s\n%lld of %lld elements differ"), name, want->shape.rank ? index : "",
             expected, is, (long long)wrong, (long long)want->count);
   if (!earlier && want->shape.rank == 2 && want->count > 1)
     draw_map(c, a, want, tolerance);
@@ -170,14 +171,14 @@ static const Array *expect_something(Case *c, const char *name) {
   const Array *a = got(c, name);
   if (!a) {
     bool null = message_find(&c->reply, 'a', name) != NULL;
-    case_fail(c, NULL, null ? "%s: expected a tensor, got NULL" : "%s: expected a result, got none", name);
+    case_fail(c, NULL, null ? _("%s: expected a tensor, got NULL") : _("%s: expected a result, got none"), name);
   }
   return a;
 }
 
 static void fail_for_guards(Case *c, const char *name) {
   c->fallback = &PAST_THE_END;
-  case_fail(c, NULL, "%s: memory before or after this array was overwritten", name);
+  case_fail(c, NULL, _("%s: memory before or after this array was overwritten"), name);
 }
 
 bool expect_array(Case *c, const char *name, const Array *want, double tolerance) {
@@ -188,7 +189,7 @@ bool expect_array(Case *c, const char *name, const Array *want, double tolerance
   array_describe(a, have, sizeof have);
   array_describe(want, wanted, sizeof wanted);
   if (a->dtype != want->dtype || !same_shape(a->shape, want->shape)) {
-    case_fail(c, NULL, "%s: expected %s, got %s", name, wanted, have);
+    case_fail(c, NULL, _("%s: expected %s, got %s"), name, wanted, have);
     return false;
   }
   bool right = values_match(c, name, a, want, tolerance);
@@ -206,12 +207,12 @@ bool expect_number(Case *c, const char *name, double want, double tolerance) {
   if (array_is_close(x, want, tolerance))
     return true;
   if (!message_find(&c->reply, 'n', name))
-    case_fail(c, NULL, "%s: expected a result, got none", name);
+    case_fail(c, NULL, _("%s: expected a result, got none"), name);
   else {
     char expected[64], is[64];
     number_text(want, expected);
     number_text(x, is);
-    case_fail(c, NULL, "%s: expected %s, got %s", name, expected, is);
+    case_fail(c, NULL, _("%s: expected %s, got %s"), name, expected, is);
   }
   return false;
 }
@@ -219,7 +220,7 @@ bool expect_number(Case *c, const char *name, double want, double tolerance) {
 bool expect_text(Case *c, const char *name, const char *want) {
   if (strcmp(got_text(c, name), want) == 0)
     return true;
-  case_fail(c, NULL, "%s: expected \"%s\", got \"%.200s\"", name, want, got_text(c, name));
+  case_fail(c, NULL, _("%s: expected \"%s\", got \"%.200s\""), name, want, got_text(c, name));
   return false;
 }
 
@@ -228,25 +229,25 @@ bool expect_device(Case *c, const char *name, const char *device, const Mistake 
     return false;
   if (strcmp(got_device(c, name), device) == 0)
     return true;
-  return case_fail(c, mistake, "%s: expected device %s, got %s", name, device, got_device(c, name));
+  return case_fail(c, mistake, _("%s: expected device %s, got %s"), name, device, got_device(c, name));
 }
 
 bool expect_at_most(Case *c, const char *what, int64_t have, int64_t most, const Mistake *mistake) {
   if (have <= most)
     return true;
-  return case_fail(c, mistake, "%s: expected at most %lld, counted %lld", what, (long long)most, (long long)have);
+  return case_fail(c, mistake, _("%s: expected at most %lld, counted %lld"), what, (long long)most, (long long)have);
 }
 
 bool expect_at_least(Case *c, const char *what, int64_t have, int64_t least, const Mistake *mistake) {
   if (have >= least)
     return true;
-  return case_fail(c, mistake, "%s: expected at least %lld, counted %lld", what, (long long)least, (long long)have);
+  return case_fail(c, mistake, _("%s: expected at least %lld, counted %lld"), what, (long long)least, (long long)have);
 }
 
 bool expect_exactly(Case *c, const char *what, int64_t have, int64_t want, const Mistake *mistake) {
   if (have == want)
     return true;
-  return case_fail(c, mistake, "%s: expected %lld, counted %lld", what, (long long)want, (long long)have);
+  return case_fail(c, mistake, _("%s: expected %lld, counted %lld"), what, (long long)want, (long long)have);
 }
 
 bool expect_that(Case *c, bool holds, const Mistake *mistake, const char *format, ...) {
@@ -414,7 +415,7 @@ void case_judge(Case *c) {
   judge_guards(c);
   if (*got_error(c) && !c->error_expected) {
     forget_failures(c);
-    case_fail(c, NULL, "the answer raised %.1500s", got_error(c));
+    case_fail(c, NULL, _("the answer raised %.1500s"), got_error(c));
     if (strstr(got_error(c), "is used after its scope has ended")) // without the checked mode it would have crashed
       c->fallback = c->test->crash ? c->test->crash : &USED_AFTER_SCOPE;
     else if (strstr(got_error(c), "is used after it was freed: it was made at tests/")) // not by the answer

@@ -3,6 +3,7 @@
 #include "judge_report.h"
 #include "tool/print/lesson.h"
 #include "tool/print/plain.h"
+#include "tool/print/language.h"
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,19 +59,19 @@ int report_signal(const SandboxResult *r) {
 
 static void say_end(Text *t, const Answer *a, const SandboxResult *r, Status status) {
   if (r->forged)
-    say(t, "  the grader received invalid data instead of a reply\n");
+    say(t, _("  the grader received invalid data instead of a reply\n"));
   else if (status == STATUS_CRASH)
-    say(t, "  it was terminated by signal %d: %s\n", report_signal(r), strsignal(report_signal(r)));
+    say(t, _("  it was terminated by signal %d: %s\n"), report_signal(r), strsignal(report_signal(r)));
   else if (status == STATUS_TIMEOUT)
-    say(t, "  it did not finish within %.0f s\n", r->seconds);
+    say(t, _("  it did not finish within %.0f s\n"), r->seconds);
   else if (status == STATUS_OUT_OF_MEMORY)
-    say(t, "  it used more than the allowed %zu MiB of memory\n", answer_memory(a) >> 20);
+    say(t, _("  it used more than the allowed %zu MiB of memory\n"), answer_memory(a) >> 20);
   else if (status == STATUS_OUTPUT_LIMIT)
-    say(t, "  it printed more than 1 MiB\n");
+    say(t, _("  it printed more than 1 MiB\n"));
   else if (status == STATUS_GRADER_ERROR)
-    say(t, "  the grader could not run it; this is not an error in your answer\n");
+    say(t, _("  the grader could not run it; this is not an error in your answer\n"));
   else
-    say(t, "  it exited (status %d) before it returned a result\n", r->status);
+    say(t, _("  it exited (status %d) before it returned a result\n"), r->status);
 }
 
 // Evidence that excludes every other cause has the mistake's name as a fact.
@@ -79,10 +80,10 @@ static void say_mistake(Text *t, const TestVerdict *v) {
   char read[256];
   if (!m || v->symptoms)
     return;
-  say(t, "  %s: %s\n", v->likely ? "this looks like" : "mistake", m->name);
-  say_wrapped(t, m->says);
+  say(t, _("  %s: %s\n"), v->likely ? _("this looks like") : _("mistake"), _(m->name));
+  say_wrapped(t, _(m->says));
   lesson_command(m->lesson, read, sizeof read);
-  say(t, "    read %s\n", read);
+  say(t, _("    read %s\n"), read);
 }
 
 // Nothing is to be seen where all of it is wrong.
@@ -93,7 +94,7 @@ static bool says_where(const char *map) {
 static void say_finding(Text *t, const Case *c) {
   say_indented(t, c->finding);
   if (says_where(c->map)) {
-    say(t, "  wrong elements (. correct, # wrong, + both):\n");
+    say(t, _("  wrong elements (. correct, # wrong, + both):\n"));
     say_indented(t, c->map);
   }
 }
@@ -104,11 +105,11 @@ static void say_output(Text *t, const char *output) {
   int lines = 0, line = 0;
   for (const char *at = output; *at; at++)
     lines += *at == '\n';
-  say(t, "  it printed:\n");
+  say(t, _("  it printed:\n"));
   for (; *output; line++) {
     const size_t length = strcspn(output, "\n");
     if (line == ENDS && lines > 2 * ENDS)
-      say(t, "    ... %d more lines\n", lines - 2 * ENDS);
+      say(t, _("    ... %d more lines\n"), lines - 2 * ENDS);
     if (line < ENDS || line >= lines - ENDS)
       say(t, "    %.*s\n", (int)length, output);
     output += length + (output[length] == '\n');
@@ -144,7 +145,7 @@ void report_write(TestVerdict *v, const Answer *a, const Case *c, const SandboxR
     say_end(&t, a, r, v->status);
   case_describe(c, asked, sizeof asked);
   if (*asked)
-    say(&t, "  input: %s\n", asked);
+    say(&t, _("  input: %s\n"), asked);
   if (schedule->is == SCHEDULE_AGAIN)
     say(&t, "  %s; the first time with the inputs of \"%s\"\n", schedule->says,
         schedule_first_test(c->exercise, c->test)->name);

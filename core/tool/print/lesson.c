@@ -63,6 +63,13 @@ char *lesson_section_end(char *section) {
   return line ? line : section + strlen(section);
 }
 
+char *lesson_same_section(char *text, const char *section, char *translation) {
+  char *there = next_heading(translation);
+  for (char *line = next_heading(text); line && there && line != section; line = next_heading(next_line(line)))
+    there = next_heading(next_line(there));
+  return there;
+}
+
 void lesson_sections(FILE *to, char *text) {
   char anchor[256];
   for (char *line = next_heading(text); line; line = next_heading(next_line(line))) {

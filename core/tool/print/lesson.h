@@ -13,6 +13,8 @@ void lesson_command(const char *lesson, char *command, size_t bytes);
 char *lesson_section(char *text, const char *anchor);
 // Where that section ends: at the next heading of its level, or a higher one.
 char *lesson_section_end(char *section);
+// The heading in a translation that is at the place of `section` in `text`. NULL: it has fewer.
+char *lesson_same_section(char *text, const char *section, char *translation);
 // All anchors, a line for each.
 void lesson_sections(FILE *to, char *text);
 
