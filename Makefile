@@ -48,15 +48,18 @@ SANITIZE_DIR_thread := tsan
 
 SANITIZE_DIR = $(or $(SANITIZE_DIR_$(SANITIZE)),$(error SANITIZE is address or thread))
 B := build$(if $(CLANG),/clang)$(if $(SANITIZE),/$(SANITIZE_DIR))
-MARCH ?= native
 # The processor that `make install` compiles for, and the oldest of its kind, for what must run on each (core/sim/base/processor.h).
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 BASELINE_x86_64 := x86-64-v3
 BASELINE_aarch64 := armv8-a
 OLDEST_x86_64 := x86-64
 OLDEST_aarch64 := armv8-a
-BASELINE := $(or $(BASELINE_$(MACHINE)),$(MARCH))
+BASELINE := $(or $(BASELINE_$(MACHINE)),native)
 OLDEST := $(OLDEST_$(MACHINE))
+ifeq ($(origin MARCH),undefined)
+# On ARM, compilers know "native" only for some processors.
+MARCH := $(if $(filter x86_64,$(MACHINE))$(shell $(CC) -march=native -E -x c /dev/null >/dev/null 2>&1 && echo known),native,$(BASELINE))
+endif
 OPTIMIZE := -O3 -march=$(MARCH) -fno-math-errno -fno-trapping-math -ffp-contract=fast
 WARNINGS := -Wall -Wextra -Werror
 OPENMP := -fopenmp

@@ -43,8 +43,8 @@ static bool tool(const Words *c, const InspectBuild *b, const char *does) {
 // fused multiply-adds: instrumented blocks have none, and all blocks of a launch must compute the same bits. It has this number.
 enum { UNINSTRUMENTED = INSPECT_FILES + 1 };
 #define UNINSTRUMENTED_FLAGS                                                                                           \
-  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_DUAL_VERSION -ftls-model=local-exec "         \
-  "-march=native -fno-math-errno -fno-trapping-math -ffp-contract=off " VECTORIZING_FLAGS
+  "-std=c++17 -D_GNU_SOURCE -O2 -gdwarf-4 -g1 -w -DFERRY_SIM=1 -DCUDASIM_DUAL_VERSION "                                \
+  "-ftls-model=local-exec " NATIVE_FLAGS " -fno-math-errno -fno-trapping-math -ffp-contract=off " VECTORIZING_FLAGS
 
 // A source file, and the number in the names of the files that are made from it: kernels0.cpp, kernels0.s, kernels0.o.
 typedef struct Unit {

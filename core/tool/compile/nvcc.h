@@ -13,6 +13,13 @@
   "-D__CUDACC_VER_MAJOR__=13 -D__CUDACC_VER_MINOR__=0 -D__CUDACC_VER_BUILD__=0 -D__CUDACC_RDC__ "                      \
   "-D__CUDACC_EXTENDED_LAMBDA__ -D__CUDACC_RELAXED_CONSTEXPR__ -include cuda_runtime.h"
 
+// The processor that programs are compiled for. On ARM, compilers know "native" only for some processors.
+#ifdef __aarch64__
+#define NATIVE_FLAGS "-march=armv8-a"
+#else
+#define NATIVE_FLAGS "-march=native"
+#endif
+
 typedef enum NvccAction { NVCC_LINK, NVCC_COMPILE, NVCC_PREPROCESS, NVCC_DEPENDENCIES, NVCC_ARCHIVE } NvccAction;
 
 typedef struct NvccOptions {

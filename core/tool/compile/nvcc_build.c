@@ -90,7 +90,7 @@ static void begin_command(const Builder *b, Words *w, bool cuda) {
   words_addf(w, "-std=%s", b->options->standard);
   words_add(w, b->options->optimize);
   if (cuda) // with lines, for what the simulator says of a kernel that hangs
-    words_split(w, "-g1 -march=native -fno-math-errno -fno-trapping-math -ffp-contract=fast");
+    words_split(w, "-g1 " NATIVE_FLAGS " -fno-math-errno -fno-trapping-math -ffp-contract=fast");
   if (cuda && strstr(CONFIG_CXX, "clang") == NULL) // the loop over a block's threads; clang does so by itself
     words_split(w, VECTORIZING_FLAGS);
   words_add_all(w, &b->options->compiler);
