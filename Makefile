@@ -128,8 +128,8 @@ SOURCES := $(sort $(shell find core chapters plots tests -name '*.[ch]' -o -name
 named = $(strip $(foreach file,$(2),$(if $(filter $(1),$(notdir $(file))),$(file))))
 
 HEADERS := $(filter core/%.h,$(SOURCES))
-CORE_C := $(filter-out core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/% core/live/% core/step/%,$(filter core/%.c,$(SOURCES)))
-CORE_CU := $(filter core/%.cu,$(SOURCES))
+CORE_C := $(filter-out core/adopt/% core/sim/compile/% core/tool/% core/distributed/mpi_plugin.c core/inspect/% core/live/% core/step/%,$(filter core/%.c,$(SOURCES)))
+CORE_CU := $(filter-out core/adopt/%,$(filter core/%.cu,$(SOURCES)))
 CUH := $(filter %.cuh,$(SOURCES))
 CHAPTER_C := $(filter chapters/%.c,$(SOURCES))
 CHAPTERS := $(filter chapters/0% chapters/1% chapters/2% chapters/3% chapters/4% chapters/5% chapters/6% chapters/7% \
@@ -155,6 +155,7 @@ TEST_C := $(if $(TEST_C),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_C)))
 TEST_CU := $(if $(TEST_CU),$(shell grep -lE '^// $(TESTS_WITH)' $(TEST_CU)))
 endif
 
+include core/adopt/rules.mk
 include core/inspect/rules.mk
 include core/step/rules.mk
 include tests/grader/rules.mk
@@ -172,8 +173,8 @@ SUPPORT_OBJ := $(SUPPORT_C:%.c=$(B)/%.o)
 TOOL_OBJ := $(TOOL_C:%.c=$(B)/%.o)
 C_OBJ := $(filter-out $(B)/sim/%,$(CORE_OBJ)) $(CHAPTER_OBJ) $(BENCH_OBJ) $(TIMELINE_OBJ) $(MODEL_OBJ) $(FUZZ_OBJ) \
 	$(GPU_C:%.c=$(B)/%.o) $(TEST_C:%.c=$(B)/%.o) $(SUPPORT_OBJ) $(B)/tests/core/inspect/library.o $(GRADER_OBJ) $(INSPECT_OBJ) $(STEP_TEST_C:%.c=$(B)/%.o)
-C_OBJ := $(sort $(C_OBJ) $(STEP_OBJ) $(LIVE_OBJ))
-CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
+C_OBJ := $(sort $(C_OBJ) $(STEP_OBJ) $(LIVE_OBJ) $(ADOPT_C:%.c=$(B)/%.o))
+CU_OBJ := $(patsubst %.cu,$(B)/sim/%.o,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS) $(ADOPT_CU))
 
 LIBRARY := $(B)/libferry.a
 CHAPTER_PROGRAMS := $(CHAPTERS:%.c=$(B)/%)
@@ -287,7 +288,7 @@ $(CU2CPP): $(wildcard core/sim/compile/*.c core/sim/compile/*.h) | $(PACKAGES)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c17 -D_GNU_SOURCE -Icore -O2 $(WARNINGS) $(filter %.c,$^) -o $@
 
-SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS))
+SIM_CPP := $(patsubst %.cu,build/sim/%.cpp,$(CORE_CU) $(TEST_CU) $(GPU_CU) $(GRADER_CU) $(CHAPTER_CU) $(CHAPTER_KERNELS) $(ADOPT_CU))
 SIM_CUH := $(CUH:%=build/sim/%)
 $(SIM_CPP): build/sim/%.cpp: %.cu $(CU2CPP)
 	@mkdir -p $(@D)
