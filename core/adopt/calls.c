@@ -184,6 +184,11 @@ static void place_of(const FyTensor *t, int64_t i, char *text, size_t bytes) {
   }
 }
 
+// Without the sign of a NaN.
+static void print_value(char *text, size_t bytes, double value) {
+  snprintf(text, bytes, "%.9g", isnan(value) ? fabs(value) : value);
+}
+
 static bool differs(const FyTensor *expected, const FyTensor *got, bool indices, CheckDifference *d) {
   const double *a = fy_data_ptr(expected), *b = fy_data_ptr(got);
   d->elements = fy_numel(expected);
@@ -195,8 +200,8 @@ static bool differs(const FyTensor *expected, const FyTensor *got, bool indices,
     place_of(expected, i, d->where, sizeof d->where);
     if (indices)
       memcpy(d->where, "index ", 6); // as long as "result"
-    snprintf(d->expected, sizeof d->expected, "%.9g", a[i]);
-    snprintf(d->got, sizeof d->got, "%.9g", b[i]);
+    print_value(d->expected, sizeof d->expected, a[i]);
+    print_value(d->got, sizeof d->got, b[i]);
   }
   return d->wrong > 0;
 }

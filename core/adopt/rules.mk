@@ -4,3 +4,6 @@
 ADOPT_C := $(if $(SANITIZE),,$(filter core/adopt/%.c,$(SOURCES)))
 ADOPT_CU := $(if $(SANITIZE),,$(filter core/adopt/%.cu,$(SOURCES)))
 ADOPT_OBJ := $(ADOPT_C:%.c=$(B)/%.o) $(ADOPT_CU:%.cu=$(B)/sim/%.o)
+$(B)/core/adopt/step.o: private CPPFLAGS += -Ichapters
+
+ferry-program all: $(ADOPT_OBJ)
