@@ -5,6 +5,7 @@
 //
 // Kernels may do anything to their process. So calls run in children: one for a series of calls, one for each call while a call is
 // made smaller. The parent draws, and never uses a device.
+#include "adopt/adopt.h"
 #include "adopt/check.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -60,9 +61,17 @@ typedef struct Outcome {
   CheckDifference difference;
   char said[SAID]; // by the process, when it ended before its time
   bool trouble;    // there was no process
+  int64_t own;     // calls that ran on adopted kernels
 } Outcome;
 
-// In the child. Sends a 0 for each call that is equal, or a 1 and the difference.
+static int64_t own_calls(void) {
+  int64_t calls = 0;
+  for (int op = 0; op < FY_ADOPTED_OPS; op++)
+    calls += fy_adopted_use((FyAdoptedOp)op).own;
+  return calls;
+}
+
+// In the child. Sends a 0 for each call that is equal, and at the end how many ran on adopted kernels; or a 1 and the difference.
 static _Noreturn void run_series(const CheckCall *calls, int count, int to) {
   for (int i = 0; i < count; i++) {
     CheckDifference d = {0};
@@ -73,20 +82,27 @@ static _Noreturn void run_series(const CheckCall *calls, int count, int to) {
     if (differs)
       _exit(1);
   }
-  _exit(0);
+  const int64_t own = own_calls();
+  _exit(write(to, &own, sizeof own) == sizeof own ? 0 : 3);
 }
 
-static void read_outcome(Outcome *o, int from) {
-  char differs;
-  while (read(from, &differs, 1) == 1 && !differs)
-    o->equal++;
-  char *at = (char *)&o->difference;
-  for (size_t done = 0; done < sizeof o->difference;) {
-    const ssize_t n = read(from, at + done, sizeof o->difference - done);
+static void read_all(int from, void *to, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t n = read(from, (char *)to + done, bytes - done);
     if (n <= 0)
       break;
     done += (size_t)n;
   }
+}
+
+static void read_outcome(Outcome *o, int count, int from) {
+  char differs = 0;
+  while (o->equal < count && read(from, &differs, 1) == 1 && !differs)
+    o->equal++;
+  if (o->equal == count)
+    read_all(from, &o->own, sizeof o->own);
+  else
+    read_all(from, &o->difference, sizeof o->difference);
 }
 
 static void tell_end(Outcome *o, int status, const char *said) {
@@ -120,7 +136,7 @@ static Outcome run_calls(const CheckCall *calls, int count) {
   close(errors[1]);
   o.trouble = child < 0;
   if (child > 0) {
-    read_outcome(&o, results[0]);
+    read_outcome(&o, count, results[0]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     const ssize_t n = read(errors[0], o.said, SAID - 1);
@@ -181,7 +197,7 @@ static int refuse(CheckCall *c, CheckDifference *d) {
   return 1;
 }
 
-static int check_kind(const CheckKind *kind) {
+static int check_kind(const CheckKind *kind, int64_t *own) {
   static CheckCall calls[SERIES];
   for (int i = 0; i < SERIES; i++)
     calls[i] = draw_call(kind);
@@ -190,21 +206,27 @@ static int check_kind(const CheckKind *kind) {
     fprintf(stderr, "check: a process could not be started: %s\n", strerror(errno));
     return 3;
   }
+  *own += o.own;
   return o.equal == SERIES ? 0 : refuse(&calls[o.equal], &o.difference);
 }
 
 int main(int argc, char **argv) {
   const char *seed = getenv("FERRY_CHECK_SEED");
   state = seed ? strtoull(seed, NULL, 10) : 1;
+  int64_t own = 0;
   int kinds = 0;
   for (int i = 0; i < check_kind_count; i++)
     for (int a = 1; a < argc; a++)
       if (strcmp(check_kinds[i].op, argv[a]) == 0) {
-        const int status = check_kind(&check_kinds[i]);
+        const int status = check_kind(&check_kinds[i], &own);
         kinds++;
         if (status != 0)
           return status;
       }
-  printf("%d calls are equal\n", kinds * SERIES);
-  return kinds > 0 ? 0 : 3;
+  if (own == 0) {
+    fprintf(stderr, "check: none of %d calls ran on an adopted kernel\n", kinds * SERIES);
+    return 3;
+  }
+  printf("%d calls are equal, %lld of them on adopted kernels\n", kinds * SERIES, (long long)own);
+  return 0;
 }

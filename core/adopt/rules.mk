@@ -6,4 +6,6 @@ ADOPT_CU := $(if $(SANITIZE),,$(filter core/adopt/%.cu,$(SOURCES)))
 ADOPT_OBJ := $(ADOPT_C:%.c=$(B)/%.o) $(ADOPT_CU:%.cu=$(B)/sim/%.o)
 $(B)/core/adopt/step.o: private CPPFLAGS += -Ichapters
 
-ferry-program all: $(ADOPT_OBJ)
+.PHONY: $(B)/adopt
+$(B)/adopt: $(ADOPT_OBJ)
+ferry-program all: $(B)/adopt

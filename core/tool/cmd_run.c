@@ -2,6 +2,7 @@
 // `ferry run`: an answer's tests, once.
 #include "tool/compile/gpu.h"
 #include "tool/run.h"
+#include "grader/grade.h"
 #include "grader/score.h"
 #include "tool/print/term.h"
 #include "tool/print/language.h"
@@ -121,15 +122,17 @@ static int complete(RunOptions *o, char *file, size_t bytes, const char *command
   return -1;
 }
 
-static void remember(const Verdict *v, const RunOptions *o, const char *own_file) {
+// `answer`: the hash of the file that was judged.
+static void remember(const Verdict *v, const RunOptions *o, const char *own_file, uint64_t answer) {
   Progress p = progress_of(o->exercise);
   const int stars = v->stars;
   const bool pass = v->status == STATUS_PASS && v->passed == v->test_count - v->skipped;
   if (o->file != own_file || o->test || !pass)
     return;
-  if (p.passed && stars <= p.stars && (p.on_gpu || !v->real_gpu))
+  if (p.passed && stars <= p.stars && (p.on_gpu || !v->real_gpu) && p.answer == answer)
     return;
   p.passed = true;
+  p.answer = answer;
   p.on_gpu |= v->real_gpu;
   p.stars = stars > p.stars ? stars : p.stars;
   progress_set(o->exercise, p);
@@ -250,6 +253,9 @@ int judge_once(const RunOptions *o, const char *own_file) {
     course_go_to(o->exercise);
   if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
     options.progress = show_progress;
+  char folder[4096];
+  work_path(folder, sizeof folder, "%s", "");
+  const uint64_t answer = own ? answer_hash(folder, o->exercise) : 0;
   judge_answer(&v, o->exercise, o->file, &options);
   if (options.progress)
     options.progress(NULL);
@@ -259,7 +265,7 @@ int judge_once(const RunOptions *o, const char *own_file) {
   if (o->test && v.test_count == 0)
     fprintf(stderr, "ferry run: %s has no test \"%s\"\n", o->exercise->id, o->test);
   if (v.status == STATUS_PASS && own && !o->test) {
-    remember(&v, o, own_file);
+    remember(&v, o, own_file, answer);
     say_passed(&v, o, o->all);
     say_next();
   }

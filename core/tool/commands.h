@@ -42,6 +42,7 @@ int cmd_reset(int argc, char **argv);
 int cmd_solution(int argc, char **argv);
 int cmd_next(int argc, char **argv);
 int cmd_best(int argc, char **argv);
+int cmd_adopt(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int install_nvcc(void); // of ./ferry doctor --nvcc; an exit status
 int cmd_book(int argc, char **argv);
@@ -104,6 +105,7 @@ typedef struct Progress {
   bool passed, on_gpu; // on_gpu: passed on NVIDIA's hardware
   int hints;           // how many have been shown
   int stars;           // the most that a pass had
+  uint64_t answer;     // answer_hash of the answer that passed last; 0: not known
 } Progress;
 
 void work_path(char *path, size_t bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));

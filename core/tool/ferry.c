@@ -64,6 +64,21 @@ const Command commands[] = {
      "./ferry run adds a row when an answer passes and is faster. The rows are in work/.best.\n"
      "Environment: NO_COLOR.\n",
      cmd_best, false, HELP_ANYWHERE},
+    {"adopt", "[EX | --list | --back [EX]]",
+     N_("train with your own kernels: an answer replaces a kernel of the library"),
+     "EX           an exercise that has passed. Your answer is compiled as a kernel of the library's ops. In the "
+     "sandbox, "
+     "every test of these ops runs on it: random calls compared with the CPU, the ops' tests, the fuzzer's programs, "
+     "and "
+     "training steps. If one fails, the answer is refused, and the smallest failing call is shown\n"
+     "--list       (also without EX) which answers can be adopted, which are, and how much of a training step runs on "
+     "them, today and on earlier days\n"
+     "--back [EX]  go back to the library's kernel; without EX, to all of them\n" SANDBOX_HELP
+     "The library itself never changes. ./ferry chapter N --adopted runs a lesson's program on adopted kernels, on "
+     "simulated devices. Calls outside of the exercise's domain (other dtypes, layouts or sizes) run on the library's "
+     "kernel and are counted. Adopted answers are copied to work/.adopted: later changes of your file do not affect "
+     "them.\n",
+     cmd_adopt, false, HELP_ANYWHERE},
     {"doctor", "[options]", N_("show what is installed and what is missing, and how to install it"),
      "--nvcc           install NVIDIA's compiler from PyPI (350 MB, no GPU needed), so that ./ferry inspect shows "
      "registers and "

@@ -240,15 +240,16 @@ static const char *new_id(const char *id) {
 static bool take_line(const char *line) {
   char id[128];
   int passed, gpu, hints, stars = 0, end = 0;
+  unsigned long long answer = 0;
   if (sscanf(line, "%127s passed=%d gpu=%d hints=%d%n", id, &passed, &gpu, &hints, &end) != 4)
     return false;
-  if (sscanf(line + end, " stars=%d", &stars) == 1) // of the release before there are none
+  if (sscanf(line + end, " stars=%d answer=%llx", &stars, &answer) >= 1) // earlier releases wrote fewer
     end += (int)strcspn(line + end, "\n");
   if (line[end] != '\n')
     return false;
   for (int i = 0; i < exercise_count() && i < MAX_PROGRESS; i++)
     if (strcmp(exercise_at(i)->id, new_id(id)) == 0)
-      known[i] = (Progress){passed != 0, gpu != 0, hints, stars};
+      known[i] = (Progress){passed != 0, gpu != 0, hints, stars, answer};
   return true;
 }
 
@@ -260,11 +261,12 @@ static void find_file(struct stat *about) {
 }
 
 static void write_progress(void) {
-  char path[4096], text[MAX_PROGRESS * 96];
+  char path[4096], text[MAX_PROGRESS * 128];
   size_t used = 0;
   for (int i = 0; i < exercise_count() && i < MAX_PROGRESS && used < sizeof text; i++)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d stars=%d\n",
-                             exercise_at(i)->id, known[i].passed, known[i].on_gpu, known[i].hints, known[i].stars);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%.64s passed=%d gpu=%d hints=%d stars=%d answer=%llx\n",
+                             exercise_at(i)->id, known[i].passed, known[i].on_gpu, known[i].hints, known[i].stars,
+                             (unsigned long long)known[i].answer);
   work_path(path, sizeof path, PROGRESS);
   if (used >= sizeof text || (work_exists() && !file_write(path, text, used)))
     fprintf(stderr, "ferry: the progress could not be written to %s: %s\n", path, file_problem());

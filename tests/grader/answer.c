@@ -365,8 +365,7 @@ static bool read_all(int from, void *to, size_t bytes) {
   return true;
 }
 
-// In a folder of its own, with a copy of the source in it. False: the answer says why not.
-static bool make_folder(Answer *a, const char *source) {
+bool answer_make_folder(Answer *a, const char *source) {
   if (!sandbox_folder(a->folder, sizeof a->folder)) {
     a->folder[0] = '\0';
     return answer_refuse(a, STATUS_GRADER_ERROR, "a temporary folder could not be created\n");
@@ -377,13 +376,13 @@ static bool make_folder(Answer *a, const char *source) {
 
 void answer_build_inspected(Answer *a, const Exercise *exercise, const char *source, bool partly) {
   *a = (Answer){.exercise = exercise, .for_inspector = true, .partly = partly};
-  if (make_folder(a, source) && answer_build_is_whole(a))
+  if (answer_make_folder(a, source) && answer_build_is_whole(a))
     build_for_inspector(a);
 }
 
 void answer_build_stepped(Answer *a, const Exercise *exercise, const char *source) {
   *a = (Answer){.exercise = exercise, .for_inspector = true, .for_stepper = true, .partly = true};
-  if (make_folder(a, source) && answer_build_is_whole(a))
+  if (answer_make_folder(a, source) && answer_build_is_whole(a))
     build_for_inspector(a);
 }
 
@@ -393,7 +392,7 @@ static void begin_for_inspector(Answer *a, const char *source) {
   if (!b)
     fatal_error("no memory for an answer");
   *b = (Answer){.exercise = a->exercise, .for_inspector = true};
-  if (!make_folder(b, source))
+  if (!answer_make_folder(b, source))
     return;
   const pid_t grader = getpid(), builder = sandbox_side_by_side() ? worker_begin(&b->builder_says) : -1;
   if (builder < 0) {
@@ -449,7 +448,7 @@ void answer_build(Answer *a, const Exercise *exercise, const char *source, bool 
     answer_refuse(a, STATUS_GRADER_ERROR, line);
     return;
   }
-  if (!make_folder(a, source))
+  if (!answer_make_folder(a, source))
     return;
   if (a->real_gpu && gpu_count() == 0) {
     answer_refuse(a, STATUS_GRADER_ERROR,

@@ -61,6 +61,10 @@ void answer_build_stepped(Answer *a, const Exercise *exercise, const char *sourc
 // Compiles and links `source` in the sandbox. For the inspector at once and beside it, or `late`: not before answer_inspected asks
 // for it, from `source`, which has to stay; where most answers never come so far, that saves half of the work.
 void answer_build(Answer *a, const Exercise *exercise, const char *source, bool late);
+// Compiles `source` in the sandbox as fast code for simulated devices, for ./ferry adopt: to answer.o in the answer's folder, in which
+// `function` is named `slot`, and everything else is the answer's own. False: the answer says why not.
+bool answer_build_adopted(Answer *a, const Exercise *exercise, const char *source, const char *function,
+                          const char *slot);
 void answer_free(Answer *a);
 // The inspected one, waited for; its status is STATUS_NOT_RUN when it was built.
 Answer *answer_inspected(Answer *a);

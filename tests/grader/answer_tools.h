@@ -26,5 +26,7 @@ bool answer_run_tool(Answer *a, const Command *command, const char *readable[2],
 // The compiler itself. What it says of the answer is made fit to read.
 bool answer_run_compiler(Answer *a, const Command *command, const char *readable[2]);
 bool answer_refuse(Answer *a, Status status, const char *why); // false
+// Gives the answer a folder of its own with a copy of its source. On failure the answer says why.
+bool answer_make_folder(Answer *a, const char *source);
 
 #endif
