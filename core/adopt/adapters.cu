@@ -24,6 +24,8 @@ SLOT own_planes(float *out, const float *in, int n, int channels);
 SLOT own_sum(float *sum, const float *x, float *scratch, int n);
 SLOT own_row_maximum(float *best, int *at, const float *x, int rows, int columns);
 SLOT own_matmul(float *c, const float *a, const float *b, int m, int n, int k);
+SLOT own_matmul_by_64(float *c, const float *a, const float *b, int m, int n, int k);
+SLOT own_matmul_by_16(float *c, const float *a, const float *b, int m, int n, int k);
 SLOT own_softmax(float *out, const float *x, int rows, int columns);
 
 int fy_cuda_add(FyLaunch *l);
@@ -200,7 +202,8 @@ extern "C" int fy_adopted_copy(FyLaunch *l) {
 // ---- 25.1: max and argmax of rows ------------------------------------------------------------------------------------------------------
 
 // Indices as the library has them. A row with NaN or infinity is searched again: NaN is beyond everything.
-static __global__ void finish_maximum(float *best, int64_t *indices, const int *at, const float *x, int rows, int columns) {
+static __global__ void finish_maximum(float *best, int64_t *indices, const int *at, const float *x, int rows,
+                                      int columns) {
   const int lane = (int)threadIdx.x % FY_WARP;
   for (int row = (int)(blockIdx.x * ROWS_OF_BLOCK + threadIdx.x / FY_WARP); row < rows;
        row += (int)gridDim.x * ROWS_OF_BLOCK) {
@@ -259,6 +262,21 @@ extern "C" int fy_adopted_argmax(FyLaunch *l) {
 
 // ---- 27.1 to 27.4: matmul and linear -----------------------------------------------------------------------------------------------------
 
+typedef void Product(float *c, const float *a, const float *b, int m, int n, int k);
+
+static bool has_products(void) {
+  return own_matmul || own_matmul_by_64 || own_matmul_by_16;
+}
+
+// Of the answers that take these sizes, the one that takes the fewest others; NULL: there is none.
+static Product *product_of(const FyMatmulPlan *p) {
+  if (own_matmul_by_64 && p->m % 64 == 0 && p->n % 64 == 0 && p->k % 8 == 0)
+    return own_matmul_by_64;
+  if (own_matmul_by_16 && p->m % 16 == 0 && p->n % 16 == 0 && p->k % 16 == 0)
+    return own_matmul_by_16;
+  return own_matmul;
+}
+
 // One operand of a batch of products.
 typedef struct Operand {
   int rows, columns;
@@ -315,7 +333,7 @@ static int products(FyAdoptedOp op, FyLaunch *l, const FyMatmulPlan *p, const fl
     if (status)
       return status;
     const int64_t begun = fy_adopted_begin();
-    own_matmul(c + batch * p->m * p->n, x, y, (int)p->m, (int)p->n, (int)p->k);
+    product_of(p)(c + batch * p->m * p->n, x, y, (int)p->m, (int)p->n, (int)p->k);
     fy_adopted_end(op, begun);
   }
   return (int)cudaGetLastError();
@@ -325,7 +343,7 @@ static int products(FyAdoptedOp op, FyLaunch *l, const FyMatmulPlan *p, const fl
 static bool multiplies(const FyLaunch *l, const FyMatmulPlan *p, const FyArray *a, const FyArray *b, const FyArray *c) {
   if (!on_default_stream(l) || !is_floats(a) || !is_floats(b) || !is_plain_floats(c) || !is_plain(a->data) ||
       !is_plain(b->data) || !in_range(p->m, 1, 4096) || !in_range(p->n, 1, 4096) || !in_range(p->k, 1, 4096) ||
-      p->batches > 64)
+      p->batches > 64 || !product_of(p))
     return false;
   for (int64_t batch = 0; batch < p->batches; batch++) {
     int64_t offset_a, offset_b;
@@ -339,7 +357,7 @@ static bool multiplies(const FyLaunch *l, const FyMatmulPlan *p, const FyArray *
 extern "C" int fy_adopted_matmul(FyLaunch *l) {
   const FyArray *a = l->in[0], *b = l->in[1];
   FyArray *c = l->out[0];
-  if (!own_matmul)
+  if (!has_products())
     return fy_cuda_matmul(l);
   const FyMatmulPlan p = fy_matmul_plan(a, b, c->ndim - (a->ndim > 1) - (b->ndim > 1), c->shape);
   if (!multiplies(l, &p, a, b, c))
@@ -358,7 +376,7 @@ extern "C" int fy_adopted_linear(FyLaunch *l) {
   const bool relu = ((const FyLinearParams *)l->params)->relu;
   const FyArray *x = l->in[0], *weight = l->in[1], *bias = l->in[2];
   FyArray *out = l->out[0];
-  if (!own_matmul)
+  if (!has_products())
     return fy_cuda_linear(l);
   const FyMatmulPlan p = fy_linear_plan(x, weight);
   if (!multiplies(l, &p, x, weight, out))
@@ -367,8 +385,8 @@ extern "C" int fy_adopted_linear(FyLaunch *l) {
       products(FY_ADOPTED_linear, l, &p, (const float *)x->data, (const float *)weight->data, (float *)out->data);
   if (status || (!bias && !relu))
     return status;
-  add_bias<<<fy_blocks(l, out->numel), FY_BLOCK>>>((float *)out->data, bias ? (const float *)bias->data : NULL, relu, p.n,
-                                                   out->numel);
+  add_bias<<<fy_blocks(l, out->numel), FY_BLOCK>>>((float *)out->data, bias ? (const float *)bias->data : NULL, relu,
+                                                   p.n, out->numel);
   return (int)cudaGetLastError();
 }
 

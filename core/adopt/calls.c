@@ -6,31 +6,51 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ADD, ADD_IN_PLACE, SUB_IN_PLACE, SUM, SUM_ROWS, MAX, MAX_DIM, ARGMAX, PRODUCT, LEFT_T, RIGHT_T, LINEAR, TRANSPOSE,
-       SOFTMAX, FEW_VALUES = 8, MOST_OUTPUTS = 2 };
+enum {
+  ADD,
+  ADD_IN_PLACE,
+  SUB_IN_PLACE,
+  SUM,
+  SUM_ROWS,
+  MAX,
+  MAX_DIM,
+  ARGMAX,
+  PRODUCT,
+  LEFT_T,
+  RIGHT_T,
+  LINEAR,
+  TRANSPOSE,
+  SOFTMAX,
+  FEW_VALUES = 8,
+  MOST_OUTPUTS = 2
+};
 
 const CheckKind check_kinds[] = {
-    {"add", "fy_add(x, y)", "xy", "m m", {100000}, false, ADD},
-    {"add", "fy_add_(x, y)", "xy", "m m", {100000}, false, ADD_IN_PLACE},
-    {"sub", "fy_sub_(x, y)", "xy", "m m", {100000}, false, SUB_IN_PLACE},
-    {"sum", "fy_sum(x)", "x", "m", {200000}, false, SUM},
-    {"sum", "fy_sum_dim(x, 0, false)", "x", "mn", {3000, 3000}, false, SUM_ROWS},
-    {"max", "fy_max(x)", "x", "mn", {3000, 3000}, true, MAX},
-    {"max_dim", "fy_max_dim(x, 1, false)", "x", "mn", {3000, 3000}, true, MAX_DIM},
-    {"argmax", "fy_argmax_dim(x, 1, false)", "x", "mn", {3000, 3000}, true, ARGMAX},
-    {"matmul", "fy_matmul(a, b)", "ab", "mk kn", {200, 200, 200}, false, PRODUCT},
-    {"matmul", "fy_matmul(fy_transpose(a, 0, 1), b)", "ab", "km kn", {200, 200, 200}, false, LEFT_T},
-    {"matmul", "fy_matmul(a, fy_transpose(b, 0, 1))", "ab", "mk nk", {200, 200, 200}, false, RIGHT_T},
-    {"linear", "fy_linear(x, w, b)", "xwb", "mk nk n", {200, 200, 200}, false, LINEAR},
-    {"copy", "fy_contiguous(fy_transpose(x, 0, 1))", "x", "mn", {3000, 3000}, false, TRANSPOSE},
-    {"softmax", "fy_softmax(x, 1)", "x", "mn", {3000, 3000}, true, SOFTMAX},
+    {"add", "fy_add(x, y)", "xy", "m m", {100000}, false, ADD, {0}},
+    {"add", "fy_add_(x, y)", "xy", "m m", {100000}, false, ADD_IN_PLACE, {0}},
+    {"sub", "fy_sub_(x, y)", "xy", "m m", {100000}, false, SUB_IN_PLACE, {0}},
+    {"sum", "fy_sum(x)", "x", "m", {200000}, false, SUM, {0}},
+    {"sum", "fy_sum_dim(x, 0, false)", "x", "mn", {3000, 3000}, false, SUM_ROWS, {0}},
+    {"max", "fy_max(x)", "x", "mn", {3000, 3000}, true, MAX, {0}},
+    {"max_dim", "fy_max_dim(x, 1, false)", "x", "mn", {3000, 3000}, true, MAX_DIM, {0}},
+    {"argmax", "fy_argmax_dim(x, 1, false)", "x", "mn", {3000, 3000}, true, ARGMAX, {0}},
+    {"matmul", "fy_matmul(a, b)", "ab", "mk kn", {200, 200, 200}, false, PRODUCT, {0}},
+    {"matmul", "fy_matmul(fy_transpose(a, 0, 1), b)", "ab", "km kn", {200, 200, 200}, false, LEFT_T, {0}},
+    {"matmul", "fy_matmul(a, fy_transpose(b, 0, 1))", "ab", "mk nk", {200, 200, 200}, false, RIGHT_T, {0}},
+    {"matmul", "fy_matmul(a, b)", "ab", "mk kn", {3, 3, 20}, false, PRODUCT, {64, 64, 8}},
+    {"matmul", "fy_matmul(a, b)", "ab", "mk kn", {10, 10, 10}, false, PRODUCT, {16, 16, 16}},
+    {"linear", "fy_linear(x, w, b)", "xwb", "mk nk n", {200, 200, 200}, false, LINEAR, {0}},
+    {"linear", "fy_linear(x, w, b)", "xwb", "mk nk n", {3, 3, 20}, false, LINEAR, {64, 64, 16}},
+    {"copy", "fy_contiguous(fy_transpose(x, 0, 1))", "x", "mn", {3000, 3000}, false, TRANSPOSE, {0}},
+    {"softmax", "fy_softmax(x, 1)", "x", "mn", {3000, 3000}, true, SOFTMAX, {0}},
 };
 const int check_kind_count = sizeof check_kinds / sizeof *check_kinds;
 
 // ---- inputs --------------------------------------------------------------------------------------------------------------------
 
 static int64_t size_of(const CheckCall *c, char letter) {
-  return c->size[letter == 'm' ? 0 : letter == 'n' ? 1 : 2];
+  const int i = letter == 'm' ? 0 : letter == 'n' ? 1 : 2;
+  return c->size[i] * (c->kind->multiple[i] ? c->kind->multiple[i] : 1);
 }
 
 // The shape of input i; the number of dimensions, 0: there is none.

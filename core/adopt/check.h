@@ -13,14 +13,15 @@ enum { CHECK_SIZES = 3, CHECK_INPUTS = 3, CHECK_MOST_ELEMENTS = 300000 };
 typedef struct CheckKind {
   const char *op, *name, *names, *inputs; // names: of the inputs, a letter each
   int64_t most[CHECK_SIZES];
-  bool odd; // NaN, infinities and large numbers occur, too
-  int what; // which function is called: calls.c
+  bool odd;                      // NaN, infinities and large numbers occur, too
+  int what;                      // which function is called: calls.c
+  int64_t multiple[CHECK_SIZES]; // the sizes are drawn times this; 0: as they are
 } CheckKind;
 
 typedef struct CheckCall {
   const CheckKind *kind;
-  int64_t size[CHECK_SIZES];
-  uint64_t seed; // of the values
+  int64_t size[CHECK_SIZES]; // before the multiplication
+  uint64_t seed;             // of the values
   bool odd;
 } CheckCall;
 

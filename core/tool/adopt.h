@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the files of `./ferry adopt` share: cmd_adopt.c (the command), adopt_state.c (what is adopted, in the workspace),
 // adopt_build.c (compiling and linking), adopt_trial.c (tests in the sandbox), adopt_share.c (how much of a training step is the
-// learner's own). core/adopt/adopt.h says what an adopted kernel is.
+// learner's own), adopt_run.c (programs on adopted kernels). core/adopt/adopt.h says what an adopted kernel is.
 #ifndef TOOL_ADOPT_H
 #define TOOL_ADOPT_H
 
@@ -30,11 +30,12 @@ typedef struct AdoptedList {
 } AdoptedList;
 
 AdoptedList adopted_read(void);
-bool adopted_write(const AdoptedList *list); // false: file_problem says why
-void adopted_put(AdoptedList *list, Adopted one); // in the place of what filled its slot
+bool adopted_write(const AdoptedList *list);                 // false: file_problem says why
+void adopted_put(AdoptedList *list, Adopted one);            // in the place of what filled its slot
 bool adopted_drop(AdoptedList *list, const Adoptable *what); // NULL: all. False: it was not adopted
 bool adopted_is(const AdoptedList *list, const Adoptable *what);
-void adopted_path(char *path, size_t bytes, const Adoptable *what, const char *ending); // of its copy (".cu") or object (".o")
+void adopted_path(char *path, size_t bytes, const Adoptable *what,
+                  const char *ending); // of its copy (".cu") or object (".o")
 // Makes the folder, and copies the answer and what answer_build_adopted made of it there. False after a message.
 bool adopted_keep(const Adoptable *what, const char *source, const char *object);
 
@@ -67,5 +68,12 @@ SandboxResult adopt_run(const char *program, const char *const arguments[], cons
 
 // Measures, prints, and keeps the numbers of the day. An exit status.
 int adopt_share(const AdoptedList *list, bool in_full);
+
+// ---- programs of the learner's -----------------------------------------------------------------------------------------------------
+
+// Makes ready to link and run a program with adopted kernels. An exit status, after a message where it is not EXIT_PASS.
+int adopt_begin_program(const char *command, AdoptedList *list);
+// Runs a lesson's program, built at `program`, with adopted kernels in place of this process; argv[0] is replaced. An exit status.
+int adopt_run_chapter(const char *program, char **argv);
 
 #endif

@@ -13,9 +13,7 @@
 #define MODELED "A100"
 enum { BAR = 40, MOST_DAYS = 400, SHOWN_DAYS = 30, LINE = 128 };
 
-static const struct {
-  const char *name, *title;
-} networks[] = {{"cnn", "CNN of lesson 9"}, {"mlp", "MLP of lesson 5"}};
+static const struct { const char *name, *title; } networks[] = {{"cnn", "CNN of lesson 9"}, {"mlp", "MLP of lesson 5"}};
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
 typedef struct Share {

@@ -93,7 +93,8 @@ static bool copy_to(const char *from, const char *to) {
   char *text = file_read(from, &bytes);
   const bool copied = text && file_write(to, text, bytes);
   if (!copied)
-    fprintf(stderr, "ferry adopt: %s could not be copied to %s: %s\n", from, to, text ? file_problem() : strerror(errno));
+    fprintf(stderr, "ferry adopt: %s could not be copied to %s: %s\n", from, to,
+            text ? file_problem() : strerror(errno));
   free(text);
   return copied;
 }

@@ -15,10 +15,15 @@ enum { TRIAL_SECONDS = 240, MIB = 1 << 20, MOST_WORDS = 16 };
 SandboxResult adopt_run(const char *program, const char *const arguments[], const char *const settings[],
                         const char *readable) {
   char folder[256], temporary[300], home[300];
-  const char *argv[MOST_WORDS + 2] = {program}, *environment[MOST_WORDS] = {
-                                                    "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",          temporary,
-                                                    home,                 "OMP_NUM_THREADS=2",       "OMP_WAIT_POLICY=passive",
-                                                    "FERRY_CUDA=sim",     "FERRY_SIM_MEMORY_MB=512", NULL};
+  const char *argv[MOST_WORDS + 2] = {program}, *environment[MOST_WORDS] = {"PATH=/usr/bin:/bin",
+                                                                            "LC_ALL=C.UTF-8",
+                                                                            temporary,
+                                                                            home,
+                                                                            "OMP_NUM_THREADS=2",
+                                                                            "OMP_WAIT_POLICY=passive",
+                                                                            "FERRY_CUDA=sim",
+                                                                            "FERRY_SIM_MEMORY_MB=512",
+                                                                            NULL};
   if (!sandbox_folder(folder, sizeof folder))
     return (SandboxResult){.end = SANDBOX_NOT_STARTED, .output = strdup("a temporary folder could not be created\n")};
   snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
@@ -169,7 +174,8 @@ static int compare_losses(const Trial *t, const char *own, const char *library) 
     if (fabs(mine - theirs) <= 1e-4 * fabs(theirs))
       continue;
     say_refused(t, "a network trains differently:");
-    printf("  loss      of step %d of the %s, on a batch of 16\n  expected  %.9g, as with the library's kernels\n  got       "
+    printf("  loss      of step %d of the %s, on a batch of 16\n  expected  %.9g, as with the library's kernels\n  got "
+           "      "
            "%.9g\n",
            step + 1, network, theirs, mine);
     return EXIT_ANSWER;

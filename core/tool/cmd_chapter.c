@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `ferry chapter`: runs a chapter's program, or shows its lesson.
+#include "tool/adopt.h"
 #include "tool/commands.h"
 #include "tool/compile/config.h"
 #include "tool/compile/process.h"
@@ -119,6 +120,8 @@ int cmd_chapter(int argc, char **argv) {
   globfree(&found);
   argv[1] = program;
   build_program(program);
+  if (argc > 2 && strcmp(argv[2], "--adopted") == 0)
+    return adopt_run_chapter(program, argv + 2);
   execv(program, argv + 1);
   if (CONFIG_INSTALLED)
     fprintf(stderr, "ferry chapter: an installed Ferry has the text of a lesson (--read), and not its program\n");

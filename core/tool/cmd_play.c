@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `ferry play`: any file in C or CUDA C, compiled against the library or for the simulated device, run, and what was counted.
+#include "tool/adopt.h"
 #include "tool/commands.h"
 #include "tool/compile/config.h"
 #include "tool/compile/diagnostics.h"
@@ -39,7 +40,8 @@ static int run_compiler(const Words *w, const char *source, const char *folder) 
 #define CHAPTER_LIBRARY CONFIG_OBJECTS "/libchapters.a"
 
 // With the library's headers and as the chapters are, but for the warnings: those are shown, and stop nothing.
-static int build(const char *source, const char *folder, const char *program) {
+// On adopted kernels, if there is a list of them.
+static int build(const char *source, const char *folder, const char *program, const AdoptedList *adopted) {
   Words compile = {0}, link = {0};
   words_split(&compile,
               CONFIG_CC " -std=c17 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-unused-parameter -fopenmp " CONFIG_INCLUDES);
@@ -52,6 +54,12 @@ static int build(const char *source, const char *folder, const char *program) {
   words_addf(&compile, "%s/program.o", folder);
   if (run_compiler(&compile, source, folder) != 0)
     return EXIT_ANSWER;
+  if (adopted) {
+    char object[PATH_MAX];
+    snprintf(object, sizeof object, "%s/program.o", folder);
+    const char *const objects[] = {object, CONFIG_OBJECTS "/tests/grader/play_count.o", NULL};
+    return adopt_link(objects, CHAPTER_LIBRARY, adopted, NULL, NULL, program) ? EXIT_PASS : EXIT_GRADER;
+  }
   words_split(&link, CONFIG_CXX " " CONFIG_LINKER " -o");
   words_add(&link, program);
   words_addf(&link, "%s/program.o", folder);
@@ -70,7 +78,11 @@ static bool defines_main(const char *source) {
   return defines;
 }
 
-static int play_c(const char *source, char **arguments) {
+static int play_c(const char *source, char **arguments, bool adopted) {
+  AdoptedList list;
+  const int begun = adopted ? adopt_begin_program("play", &list) : EXIT_PASS;
+  if (begun != EXIT_PASS)
+    return begun;
   char folder[PATH_MAX - 32], program[PATH_MAX];
   const char *tmp = getenv("TMPDIR");
   snprintf(folder, sizeof folder, "%s/ferry-play-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -79,7 +91,7 @@ static int play_c(const char *source, char **arguments) {
     return EXIT_GRADER;
   }
   snprintf(program, sizeof program, "%s/program", folder);
-  int status = build(source, folder, program);
+  int status = build(source, folder, program, adopted ? &list : NULL);
   arguments[0] = program;
   setenv("FERRY_CHECKED", "1", 0);
   if (status == EXIT_PASS)
@@ -112,12 +124,16 @@ int cmd_play(int argc, char **argv) {
     return usage_error(argv[0], "which file? ./ferry play FILE.c");
   const char *dot = strrchr(argv[1], '.');
   bool cuda = dot && strcmp(dot, ".cu") == 0, c = dot && strcmp(dot, ".c") == 0;
-  int first = argc > 2 && strcmp(argv[2], "--") == 0 ? 3 : 2;
+  const bool adopted = argc > 2 && strcmp(argv[2], "--adopted") == 0;
+  int first = adopted ? 3 : 2;
+  first += argc > first && strcmp(argv[first], "--") == 0;
   if (!cuda && !c)
     return usage_error(argv[0], "%s is neither a .c nor a .cu file", argv[1]);
+  if (cuda && adopted)
+    return usage_error(argv[0], "--adopted is for .c files, which call the library's ops");
   if (access(argv[1], R_OK) != 0)
     return usage_error(argv[0], "there is no file %s", argv[1]);
   if (!defines_main(argv[1]))
     return usage_error(argv[0], "%s has no main(), so it cannot run by itself. ./ferry run checks an answer", argv[1]);
-  return cuda ? play_cuda(argv[1], argv + first, argc - first) : play_c(argv[1], argv + first - 1);
+  return cuda ? play_cuda(argv[1], argv + first, argc - first) : play_c(argv[1], argv + first - 1, adopted);
 }

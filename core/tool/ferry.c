@@ -22,9 +22,10 @@ const Command commands[] = {
      "--all   include those outside your track\n--ids   only the names\n--json  lessons, exercises and progress as "
      "JSON\n",
      cmd_list, false, HELP_ANYWHERE},
-    {"chapter", "N[#SECTION] [--read]", N_("run the program of lesson N, or show the lesson"),
-     "--read    show the lesson, through $PAGER on a terminal\n"
-     "#SECTION  show the lesson from that section on; a part of its name is enough\n"
+    {"chapter", "N[#SECTION] [--read | --adopted]", N_("run the program of lesson N, or show the lesson"),
+     "--read     show the lesson, through $PAGER on a terminal\n"
+     "--adopted  run the program on your own kernels (./ferry adopt), and print how many calls ran on them\n"
+     "#SECTION   show the lesson from that section on; a part of its name is enough\n"
      "Further arguments go to the program (--device, --quick). Instead of N, the name of another page of "
      "docs/: glossary, inspector#findings.\n",
      cmd_chapter, false, HELP_ALONE},
@@ -168,10 +169,11 @@ const Command commands[] = {
      "__CUDA_ARCH__ is 900 in the whole file: host and device code are compiled together.\n"
      "The program runs without ./ferry. With FERRY_SIM_COUNT=1 it counts as ./ferry cuda --count does.\n",
      cmd_nvcc, false, HELP_ALONE},
-    {"play", "FILE [-- ARGS]", N_("compile and run a .c or .cu file, and print what was counted"),
+    {"play", "FILE [--adopted] [-- ARGS]", N_("compile and run a .c or .cu file, and print what was counted"),
      "Takes any program. A .c file is compiled with the library; a .cu file for a simulated device, as by ./ferry cuda "
      "--count.\n"
-     "-- ARGS  the program's arguments\n"
+     "--adopted  run a .c file on your own kernels (./ferry adopt), and print how many calls ran on them\n"
+     "-- ARGS    the program's arguments\n"
      "The exit status is the program's. Environment: FERRY_CUDA, FERRY_SIM_DEVICES and FERRY_SIM_GPU.\n",
      cmd_play, false, HELP_ALONE},
     {"new", "NAME", N_("create a folder with a program of your own that builds and runs"),

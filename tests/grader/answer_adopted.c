@@ -39,8 +39,8 @@ static bool name_slot(Answer *a, const char *function, const char *slot) {
     return false;
   }
   command_program(&name, "objcopy");
-  snprintf(symbols, sizeof symbols, "--redefine-sym %s=%s --keep-global-symbol=%s --keep-global-symbol=%s", function, slot,
-           function, slot);
+  snprintf(symbols, sizeof symbols, "--redefine-sym %s=%s --keep-global-symbol=%s --keep-global-symbol=%s", function,
+           slot, function, slot);
   command_words(&name, symbols);
   command_words(&name, "--remove-section=.init_array* --remove-section=.rela.init_array* answer.o");
   return answer_run_tool(a, &name, (const char *[2]){NULL, NULL}, COMPILE_SECONDS, NULL);
