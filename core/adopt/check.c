@@ -9,11 +9,11 @@
 #include "adopt/check.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,7 +75,7 @@ static int64_t own_calls(void) {
 static _Noreturn void run_series(const CheckCall *calls, int count, int to) {
   for (int i = 0; i < count; i++) {
     CheckDifference d = {0};
-    alarm(CALL_SECONDS);
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = CALL_SECONDS}, NULL);
     const char differs = check_run(&calls[i], &d);
     if (write(to, &differs, 1) != 1 || (differs && write(to, &d, sizeof d) != sizeof d))
       _exit(3);
@@ -108,8 +108,8 @@ static void read_outcome(Outcome *o, int count, int from) {
 static void tell_end(Outcome *o, int status, const char *said) {
   const char *line = said + strspn(said, "\n");
   char how[64] = "its process ended";
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    snprintf(how, sizeof how, "it did not end within %d seconds", CALL_SECONDS);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
+    snprintf(how, sizeof how, "it did not end within %d seconds of processor time", CALL_SECONDS);
   else if (WIFSIGNALED(status))
     snprintf(how, sizeof how, "it crashed (%s)", strsignal(WTERMSIG(status)));
   o->difference.failed = true;

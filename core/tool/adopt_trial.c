@@ -91,6 +91,9 @@ static int judge(const Trial *t, SandboxResult *r, const char *tests, const char
   if (r->end == SANDBOX_NOT_STARTED) {
     fprintf(stderr, "ferry adopt: grader error: %s: %s\n", ended, said);
     status = EXIT_GRADER;
+  } else if (sandbox_starved(r)) {
+    fprintf(stderr, "ferry adopt: the machine is too busy for the tests. Try again later.\n");
+    status = EXIT_GRADER;
   } else if (r->end == SANDBOX_EXITED && r->status == EXIT_GRADER) {
     fprintf(stderr, "ferry adopt: grader error: %s\n", said);
     status = EXIT_GRADER;

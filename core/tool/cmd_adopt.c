@@ -79,7 +79,7 @@ static int try_answer(const Exercise *e, const Adoptable *what, const char *sour
   const uint64_t hash = hash_of(e);
   AdoptedList next = *list;
   adopted_put(&next, (Adopted){what, hash});
-  printf("%s %s: the ops %s run on it\n", exercise_number(e), e->title, ops);
+  printf("%s %s: tests of the library with it as the kernel of %s\n", exercise_number(e), e->title, ops);
   fflush(stdout);
   status = adopt_try(&next, what, object);
   if (status == EXIT_PASS && !(adopted_keep(what, source, object) && adopted_write(&next)))
@@ -137,11 +137,13 @@ static int give_back(const char *name) {
     fprintf(stderr, "ferry adopt: the list of adopted answers could not be written: %s\n", file_problem());
     return EXIT_GRADER;
   }
-  char ops[128] = "All ops";
-  if (what)
+  if (what) {
+    char ops[128];
     name_ops(what, ops, sizeof ops);
-  printf("%s run%s on the library's %s again.\n", ops, strchr(ops, ' ') ? "" : "s",
-         what && !strchr(ops, ' ') ? "kernel" : "kernels");
+    printf("%s no longer run%s on your answer to %s.\n", ops, strchr(ops, ' ') ? "" : "s", exercise_number(e));
+  } else {
+    printf("All ops run on the library's kernels again.\n");
+  }
   return EXIT_PASS;
 }
 

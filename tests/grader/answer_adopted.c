@@ -21,7 +21,7 @@ static bool compile(Answer *a) {
     return false;
   command_program(&c, CONFIG_CXX);
   command_words(&c, ADOPTED_FLAGS VECTORIZING_FLAGS);
-  command_words(&c, "-I" CONFIG_ROOT "/core/sim/include -include cuda_runtime.h -c answer.cpp -o answer.o");
+  command_words(&c, "-I" CONFIG_ROOT "/core/sim/include -include counted.cuh -c answer.cpp -o answer.o");
   return answer_run_compiler(a, &c, (const char *[2]){NULL, NULL});
 }
 
