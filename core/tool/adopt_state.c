@@ -41,8 +41,10 @@ AdoptedList adopted_read(void) {
       damaged |= *line != '\0';
   }
   free(text);
-  if (damaged)
+  if (damaged) { // what could be read still counts
     work_set_aside(LIST);
+    adopted_write(&list);
+  }
   return list;
 }
 

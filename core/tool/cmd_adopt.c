@@ -85,7 +85,8 @@ static int try_answer(const Exercise *e, const Adoptable *what, const char *sour
   if (status == EXIT_PASS && !(adopted_keep(what, source, object) && adopted_write(&next)))
     status = EXIT_GRADER;
   if (status == EXIT_ANSWER)
-    printf("\n  Nothing has changed: %s run on the kernels that they ran on before.\n", ops);
+    printf("\n  Nothing has changed. After a change of your answer: ./ferry run %s, then adopt it again\n",
+           exercise_number(e));
   if (status == EXIT_PASS)
     *list = next;
   answer_free(&a);

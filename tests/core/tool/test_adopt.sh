@@ -103,6 +103,8 @@ refused 24_1_sum_reduction wrong_shared_too_small 'fy_sum(x), .*outcome it crash
 refused 25_1_row_argmax wrong_last 'fy_max_dim(x, 1, false).*expected index \[[0-9]*\] = [0-9]* got index'
 refused 27_1_tiled_matmul wrong_steps 'fy_matmul(.*expected result\['
 refused 29_1_online_softmax wrong_not_scaled 'fy_softmax(x, 1).*expected'
+passed 29_1_online_softmax tests/hidden/29_1_online_softmax/right_powers_of_two.cu
+expect 'so is a right one that is less exact than the library' 1 'a test of the ops fails: .*softmax .*PyTorch has' "$ferry" adopt 29.1
 expect 'after a refusal the one before is still adopted' 0 '25.1 max, max_dim and argmax adopted' "$ferry" adopt
 ! grep -E '^  (20.1|24.1|27.1|29.1) .* adopted' "$work/out"
 result $? 'and nothing else' "$(grep adopted "$work/out" | tr '\n' ' ')"
@@ -137,11 +139,12 @@ result $? 'more launches of a step are their own' "$more launches"
 printf '2026-01-02 kernels=1 launches=1/61 us=7.6/322\nno day\n' >"$work/days"
 cat "$FERRY_WORK/.adopted/history" >>"$work/days"
 cp "$work/days" "$FERRY_WORK/.adopted/history"
-expect 'the list has a bar for each day' 0 '2026-01-02 .* 2 % 1 answer .* % [23] answers' "$ferry" adopt --list
+expect 'the list has a bar for each day' 0 '2026-01-02 .* 2 % 1 answer .* % [2-4] answers' "$ferry" adopt --list
 [ -e "$FERRY_WORK/.adopted/history.damaged" ] && ! grep -q 'no day' "$FERRY_WORK/.adopted/history"
 result $? 'and what is no day is set aside' "$(cat "$FERRY_WORK/.adopted/history")"
+sed -i '/was damaged/d' "$work/out" # a path
 [ "$(LC_ALL=C.UTF-8 wc -L <"$work/out")" -le 80 ] && ! grep -q $'\x1b' "$work/out"
-result $? 'the list fits into 80 columns, without colors' "$(wc -L <"$work/out") columns"
+result $? 'the list fits into 80 columns, without colors' "$(LC_ALL=C.UTF-8 wc -L <"$work/out") columns"
 expect 'one answer is given back' 0 'matmul and linear no longer run on your answer to 27.1' "$ferry" adopt --back 27.1
 expect 'which the list knows' 0 '27.1 matmul and linear passed: ./ferry adopt 27.1' "$ferry" adopt --list
 echo 'nonsense' >>"$FERRY_WORK/.adopted/adopted"
