@@ -80,6 +80,17 @@ const Command commands[] = {
      "kernel and are counted. Adopted answers are copied to work/.adopted: later changes of your file do not affect "
      "them.\n",
      cmd_adopt, false, HELP_ANYWHERE},
+    {"predict", "[LESSON | QUESTION [NUMBER]]", N_("guess a number before Ferry measures it"),
+     "Without an argument: the next open question, from the lesson where you are. 22: one of lesson 22. 22.1: that "
+     "one; "
+     "22.1 16 answers it with 16.\n"
+     "Ferry measures the number when your guess is in work/.predictions. Guesses are not graded, and only the first "
+     "guess at a question counts.\n"
+     "--list   all questions (of LESSON), with your guesses\n"
+     "--chart  how near your guesses were, and whether they get better\n"
+     "--json   questions and guesses as JSON\n"
+     "--reset  open all questions again; your guesses are kept in another file\n",
+     cmd_predict, false, HELP_ANYWHERE},
     {"doctor", "[options]", N_("show what is installed and what is missing, and how to install it"),
      "--nvcc           install NVIDIA's compiler from PyPI (350 MB, no GPU needed), so that ./ferry inspect shows "
      "registers and "
