@@ -6,7 +6,11 @@ program has data-program, its language. An exercise's file has data-exercise. A 
 
     <!-- predict blocks = 128; idle threads = 2768 -->
 
-names the numbers that the question asks for. They stand in the answer's text too, and become the box's data-predict.
+names the numbers that the question asks for. They stand in the answer's text too, and become the box's data-predict. If ./ferry
+predict measures the numbers (core/tool/predict/questions.c), the comment has the ids of the questions instead, which become the box's
+data-questions:
+
+    <!-- predict 22.1; 22.2 -->
 """
 
 import re
@@ -51,9 +55,11 @@ def predictions(text):
 
     def mark(match):
         values, box = match.groups()
+        if re.fullmatch(r"\d+\.\d+(; \d+\.\d+)*", values):
+            return f'<details data-questions="{values}">{box}</details>'
         pairs = [VALUE.fullmatch(pair) for pair in values.split("; ")]
         if None in pairs:
-            sys.exit(f"<!-- predict {values} -->: write NAME = NUMBER; NAME = NUMBER")
+            sys.exit(f"<!-- predict {values} -->: write NAME = NUMBER; NAME = NUMBER, or ids of questions")
         answer = box.split("</summary>")[1].replace(",", "").lower()
         known = set(re.findall(r"\d[\d.]*\d|\d", answer)) | {WORDS[w] for w in re.findall(r"\w+", answer) if w in WORDS}
         for pair in pairs:

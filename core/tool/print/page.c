@@ -286,6 +286,15 @@ static void print_marks(FILE *to, const char *text) {
     }
 }
 
+// A box's comment "<!-- predict 22.1; 22.2 -->": its answer follows, so this is where to guess first.
+static void guess_first(Page *p, const char *comment) {
+  char ids[64];
+  if (sscanf(comment, " <!-- predict %60[0-9.; ]--", ids) != 1)
+    return;
+  end_paragraph(p);
+  fprintf(p->to, "Guess before you read on: ./ferry predict %.*s\n", (int)strcspn(ids, "; "), ids);
+}
+
 void page_render(FILE *to, const char *markdown) {
   char *text = NULL;
   size_t bytes = 0;
@@ -296,6 +305,7 @@ void page_render(FILE *to, const char *markdown) {
     size_t length = strcspn(p.at, "\n");
     const char *line = p.at, *end;
     if (strncmp(line + strspn(line, " "), "<!--", 4) == 0 && (end = strstr(line, "-->"))) {
+      guess_first(&p, line);
       p.at = end + 3;
       p.at += *p.at == '\n';
     } else if (strncmp(line, "```", 3) == 0) {
