@@ -90,6 +90,15 @@ void events_look(void) {
     events_state();
 }
 
+// What the state is made from.
+static bool is_record(const char *name) {
+  static const char *const records[] = {".progress", ".course", ".predictions", ".milestones"};
+  for (size_t i = 0; i < sizeof records / sizeof records[0]; i++)
+    if (strcmp(name, records[i]) == 0)
+      return true;
+  return false;
+}
+
 static void changed(const struct inotify_event *event) {
   if (event->wd == around) {
     events_look();
@@ -98,7 +107,7 @@ static void changed(const struct inotify_event *event) {
       inotify_rm_watch(changes.fd, event->wd);
     workspace = -1;
     events_look();
-  } else if (event->len > 0 && (strcmp(event->name, ".progress") == 0 || strcmp(event->name, ".course") == 0)) {
+  } else if (event->len > 0 && is_record(event->name)) {
     events_state();
   } else if (event->len > 0) {
     source_changed(event->name);

@@ -109,6 +109,11 @@ enum MHD_Result course_post_start(Request *r, const Json *asked);
 void course_checked(const char *exercise, bool passed); // by a job
 const char *course_ferry(void);                         // the program
 
+// ---- predictions.c: the questions that ./ferry predict measures, and the guesses ---------------------------------------------------------
+
+enum MHD_Result predictions_get(Request *r);
+enum MHD_Result predictions_post(Request *r, const Json *asked);
+
 // ---- job_command.c ---------------------------------------------------------------------------------------------------------
 
 enum { JOB_WORDS = 64 };

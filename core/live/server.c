@@ -136,6 +136,8 @@ static enum MHD_Result get(Request *r, const char *url) {
                          : reply_error(c, MHD_HTTP_BAD_REQUEST, "the path begins with no slash");
   if (strcmp(url, "/live/state") == 0)
     return course_get_state(r);
+  if (strcmp(url, "/live/predictions") == 0)
+    return predictions_get(r);
   if (strcmp(url, "/live/file") == 0)
     return work_get(c);
   if (strcmp(url, "/live/events") == 0)
@@ -158,6 +160,8 @@ static enum MHD_Result post(Request *r, const char *url) {
     result = work_post(c, asked);
   else if (strcmp(url, "/live/start") == 0)
     result = course_post_start(r, asked);
+  else if (strcmp(url, "/live/predictions") == 0)
+    result = predictions_post(r, asked);
   else if (strcmp(url, "/live/jobs") == 0)
     result = jobs_post(c, asked);
   else if (job_number(url, "/stop") > 0)

@@ -19,6 +19,9 @@ async function ask(path, body, ...expected) {
 }
 
 export const state = async () => (await ask("/live/state"))[1];
+export const predictions = async () => (await ask("/live/predictions"))[1].questions;
+/** Commits to a guess, a text; the question with its guesses and their numbers. */
+export const predict = async (question, guess) => (await ask("/live/predictions", { question, guess }))[1];
 export const start = async exercise => void await ask("/live/start", { exercise });
 
 /** {text, version} of a file beneath work/; null if there is none. */

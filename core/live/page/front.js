@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The first page: where you are, the next exercise, and a map of the course.
 import { el, plural } from "./api.js";
+import { calibration } from "./measured.js";
 
 let box;
-export function showFront({ lessons, exercises, next }, signs, words) {
+export function showFront({ lessons, exercises, next, questions }, signs, words) {
   const passed = exercises.filter(e => e.state === "passed").length, coming = exercises.find(e => e.number === next);
   const chip = e => el("li", {}, el("a", { class: `live-chip live-is-${e.state}`, href: `/${e.page}`, title: `${e.title}: ${words[e.state]}` },
     e.number, signs[e.state] ? el("span", { "aria-hidden": "true" }, ` ${signs[e.state]}`) : "", el("span", { class: "live-hidden" }, ` ${e.title}: ${words[e.state]}`)));
@@ -17,7 +18,8 @@ export function showFront({ lessons, exercises, next }, signs, words) {
     el("p", {}, el("progress", { max: exercises.length, value: passed, "aria-label": "Exercises passed" }), ` ${where}`),
     coming ? el("p", {}, el("a", { class: "md-button md-button--primary", href: `/${coming.page}` }, `Continue: ${coming.number} ${coming.title}`),
       lesson ? el("span", { class: "live-read" }, " or read ", el("a", { href: `/${lesson.page}` }, `lesson ${lesson.number}`), " first") : "") : "",
-    el("details", { ...(box?.querySelector("details")?.open === false ? {} : { open: "" }) }, el("summary", {}, "Map of the course"), el("ol", { class: "live-map" }, ...lessons.map(row))));
+    el("details", { ...(box?.querySelector("details")?.open === false ? {} : { open: "" }) }, el("summary", {}, "Map of the course"), el("ol", { class: "live-map" }, ...lessons.map(row))),
+    calibration(questions));
   if (box) {
     if (box.innerHTML !== fresh.innerHTML && !box.contains(document.activeElement)) box.replaceChildren(...fresh.children);
   } else {

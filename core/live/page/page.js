@@ -10,11 +10,13 @@ const { el } = api;
 const SIGNS = { passed: "✓", failing: "✗", started: "…" };
 const WORDS = { passed: "passed", failing: "does not pass yet", started: "started", new: "not started" };
 
+const isFront = () => /^\/(index\.html)?$/.test(location.pathname);
+
 /** The course: asked again whenever progress changes. */
 const course = {
   async changed() {
-    const state = await api.state();
-    course.state = { ...state, pages: new Map(state.lessons.map(l => [l.number, l.page])) };
+    const [state, questions] = await Promise.all([api.state(), isFront() ? api.predictions().catch(() => []) : []]);
+    course.state = { ...state, questions, pages: new Map(state.lessons.map(l => [l.number, l.page])) };
     show();
     return course.state;
   },
@@ -77,7 +79,7 @@ function showStates() {
 }
 function show() {
   showStates();
-  if (/^\/(index\.html)?$/.test(location.pathname)) showFront(course.state, SIGNS, WORDS);
+  if (isFront()) showFront(course.state, SIGNS, WORDS);
 }
 
 export async function begin() {

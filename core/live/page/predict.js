@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Predict boxes take an answer. Where the question asks for numbers (data-predict: "blocks = 128; idle threads = 2768"), the page says how
-// far off they were; otherwise you compare your words with the answer. What you said is kept in work/predictions.json.
+// far off they were; otherwise you compare your words with the answer. What you said is kept in work/predictions.json. Boxes whose numbers
+// are measured (data-questions) are in measured.js.
 import { button, el, read, write } from "./api.js";
+import { upgradeMeasured } from "./measured.js";
 
 const FILE = "work/predictions.json";
 
@@ -81,6 +83,7 @@ function upgrade(box, at) {
 export async function upgradePredictions() {
   const boxes = [...document.querySelectorAll(".md-content details")].filter(d => /^Predict\b/.test(d.querySelector("summary")?.textContent || ""));
   if (!boxes.length) return;
+  await upgradeMeasured(boxes.filter(box => box.dataset.questions));
   [said] = await load();
-  boxes.forEach(upgrade);
+  boxes.forEach((box, at) => box.dataset.questions || upgrade(box, at));
 }

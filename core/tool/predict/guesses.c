@@ -68,6 +68,7 @@ bool guess_parse(const char *text, double *number) {
 const char *guess_problem(const Question *q, const char *text, double *number) {
   static char problem[256];
   char most[64];
+  text += strspn(text, " \t");
   if (!guess_parse(text, number)) {
     snprintf(problem, sizeof problem, "\"%.40s\" is not a number. Enter one such as 1000, 12 %%, 4/3 or 2^10.", text);
     return problem;

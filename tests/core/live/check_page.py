@@ -264,6 +264,38 @@ def predictions(tab, server):
     result(pressed == "right", "an answer in words is judged by the reader", pressed)
 
 
+def measured(tab, server):
+    """Predict boxes whose numbers are measured, with the keyboard, and the chart of the first page."""
+    tab.open("17_cuda_graphs.html")
+    form = tab.page.locator("form[aria-label='Question 17.1']")
+    form.wait_for()
+    tab.page.evaluate("document.querySelector(\"form[aria-label='Question 17.1'] input\").focus()")
+    tab.page.keyboard.type("many")
+    tab.page.keyboard.press("Enter")
+    tab.wait("/is not a number/.test(document.querySelector('[aria-label=\"Question 17.1\"]').textContent)")
+    closed = not tab.look("document.querySelector('[data-questions=\"17.1\"]').open") and "34" not in form.inner_text()
+    result(closed and tab.look("document.activeElement.closest('form')?.getAttribute('aria-label')") == "Question 17.1", "what is no number is refused, and nothing is shown", form.inner_text())
+    form.get_by_label("your guess").fill("17")
+    tab.page.keyboard.press("Enter")
+    tab.wait("/You said 17, it is 34 launches: 2 times too low/.test(document.querySelector('[aria-label=\"Question 17.1\"]').textContent)")
+    result(tab.look("document.querySelector('[data-questions=\"17.1\"]').open") and "17.1 try=1" in read(server, ".predictions"), "after the guess, the number and the answer", form.inner_text())
+    form.get_by_label("your guess").fill("34")
+    form.get_by_role("button", name="Guess again").click()
+    tab.wait("/Try 2: You said 34/.test(document.querySelector('[aria-label=\"Question 17.1\"]').textContent)")
+    tab.open("17_cuda_graphs.html")
+    form.wait_for()
+    result("You said 17, it is 34 launches" in form.inner_text() and "Try 2: You said 34" in form.inner_text(), "both are still there after a reload", form.inner_text())
+    tab.open("22_global_memory.html")
+    tab.page.locator("form[aria-label='Question 22.2']").wait_for()
+    result(tab.page.locator("form[aria-label='Question 22.1']").get_by_text("lane t reads x[2 * t]").count() == 1, "a box with two questions asks both")
+    tab.open("index.html")
+    tab.page.locator(".live-calibration summary").first.click()
+    chart = tab.page.get_by_role("img", name="Chart of guess divided by measured")
+    result(chart.is_visible() and tab.page.locator(".live-chart circle").count() == 1, "the first page has a chart of the first guesses", tab.page.inner_text(".live-front")[-300:])
+    tab.page.get_by_text("As a list").click()
+    result("2 times too low" in tab.page.inner_text(".live-calibration ul"), "and a list of them", tab.page.inner_text(".live-calibration"))
+
+
 # ---- how it looks ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -273,8 +305,11 @@ def looks(browser, server):
         for width in (1280, 390):
             tab = Tab(browser, server, width, color_scheme=scheme)
             faults = []
-            for path in ("index.html", "exercise/20_1_saxpy.html", "32_debugging_kernels.html"):
+            for path in ("index.html", "exercise/20_1_saxpy.html", "22_global_memory.html", "32_debugging_kernels.html"):
                 tab.open(path)
+                if path == "index.html":
+                    tab.page.locator(".live-calibration summary").first.click()
+                    tab.page.get_by_text("As a list").click()
                 if path.startswith("exercise"):
                     tab.wait(READY)
                     tab.click("Check")
@@ -361,6 +396,7 @@ def in_chromium(program, server):
         course(tab, server)
         listing(tab)
         predictions(tab, server)
+        measured(tab, server)
         result(not tab.wrong, "no error of a script, nothing against the policy, no other host", tab.wrong)
         tab.close()
         without_codemirror(browser, server)

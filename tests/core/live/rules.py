@@ -84,6 +84,24 @@ def files(server):
     result(gone.status == 409, "a file that was removed meanwhile", gone)
 
 
+def measured(server):
+    asked = server.get("/live/predictions").json["questions"]
+    result(len(asked) >= 20 and not any(q["guesses"] for q in asked) and not os.path.exists(f"{server.work}/.predictions"), "questions, and no number before a guess", asked[:1])
+    reply = server.post("/live/predictions", {"question": "17.1", "guess": "17"})
+    guess = reply.json["guesses"][0]
+    result(reply.status == 200 and (guess["try"], guess["guess"], guess["truth"], guess["distance"]) == (1, 17, 34, "2 times too low"), "a guess, and then the number", reply)
+    with open(f"{server.work}/.predictions", encoding="utf-8") as file:
+        result(file.read().startswith("17.1 try=1 "), "in the file of ./ferry predict")
+    again = server.post("/live/predictions", {"question": "17.1", "guess": "34"}).json["guesses"]
+    result([g["guess"] for g in again] == [17, 34], "a second try is kept as one", again)
+    for guess, said in (("many", "is not a number"), ("--reset", "is not a number"), ("-3", "is never negative"), ("1e300", "more than is possible"), ("9" * 61, "longer than a number")):
+        reply = server.post("/live/predictions", {"question": "17.1", "guess": guess})
+        result(reply.status == 422 and said in reply.json["error"] and "--help" not in reply.json["error"], f"{guess[:10]}: {said}", reply)
+    for question, status in (("--list", 400), ("17", 400), ("17.1 ", 400), ("99.1", 422)):
+        result(server.post("/live/predictions", {"question": question, "guess": "3"}).status == status, f"question {question!r}")
+    result(len(server.get("/live/predictions").json["questions"][5]["guesses"]) == 2, "none of these is kept")
+
+
 def locked(server):
     folder = os.open(server.work, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
@@ -236,7 +254,7 @@ def many_pages(server):
 def main():
     command_line()
     server = Server()
-    for part in (pages, state, files, locked, two_writers, events, jobs, listings, output_as_it_comes, many_pages):
+    for part in (pages, state, files, measured, locked, two_writers, events, jobs, listings, output_as_it_comes, many_pages):
         part(server)
     result(server.end(signal.SIGINT) == 0, "Ctrl+C ends the server")
     finish()
