@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // `ferry inspect`: what a file's kernels do, line by line.
 #include "tool/commands.h"
+#include "tool/milestones.h"
 #include "grader/inspect_answer.h"
 #include "grader/sandbox.h"
 #include "inspect/instrument/instrument.h"
 #include "tool/compile/files.h"
+#include "tool/compile/root.h"
 #include "tool/print/shell.h"
 #include "model/gpu.h"
 #include <errno.h>
@@ -272,6 +274,23 @@ static int inspect(InspectJob *job, InspectAnswer *answer) {
   return status;
 }
 
+// A milestone where the file is the learner's: none of Ferry's own programs, which have races on purpose.
+static void note_race(const InspectJob *job) {
+  char file[PATH_MAX], work[PATH_MAX], path[PATH_MAX];
+  const char *name = job->options.file;
+  work_path(path, sizeof path, "%s", "");
+  if (!name || !realpath(name, file) || !realpath(path, work))
+    return;
+  const size_t root = strlen(root_folder()), length = strlen(work);
+  const bool is_ours = strncmp(file, root_folder(), root) == 0 && file[root] == '/',
+             in_work = strncmp(file, work, length) == 0 && file[length] == '/';
+  for (int i = 0; i < job->inspection.finding_count && (in_work || !is_ours); i++)
+    if (strncmp(job->inspection.findings[i].kind->id, "race-", 5) == 0) {
+      milestone_note(MILESTONE_RACE, strrchr(file, '/') + 1);
+      return;
+    }
+}
+
 int cmd_inspect(int argc, char **argv) {
   static InspectJob job; // large
   static char *no_arguments[2];
@@ -300,6 +319,7 @@ int cmd_inspect(int argc, char **argv) {
   job.inspection.gpu = o->gpu ? o->gpu : getenv("FERRY_SIM_GPU");
   describe_step(&job, answer.exercise != NULL);
   status = inspect(&job, &answer);
+  note_race(&job);
   free(text);
   return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The learner's way through the workbook: where am I, what is there, what next.
 #include "tool/editor.h"
+#include "tool/milestones.h"
 #include "tool/print/lesson.h"
 #include "tool/print/pager.h"
 #include "tool/print/term.h"
@@ -76,6 +77,7 @@ int cmd_where(int argc, char **argv) {
     return EXIT_PASS;
   }
   progress_bar();
+  milestones_print_line();
   printf("\n");
   return cmd_next(1, argv);
 }

@@ -4,6 +4,7 @@
 #include "tool/run.h"
 #include "grader/grade.h"
 #include "grader/score.h"
+#include "tool/milestones.h"
 #include "tool/print/term.h"
 #include "tool/print/language.h"
 #include <stdio.h>
@@ -138,6 +139,16 @@ static void remember(const Verdict *v, const RunOptions *o, const char *own_file
   progress_set(o->exercise, p);
 }
 
+// What this pass has reached, if anything.
+static void say_milestones(void) {
+  Milestone before[MILESTONES], all[MILESTONES];
+  milestones_logged(before);
+  milestones_look(all, true);
+  for (int i = 0; i < MILESTONES; i++)
+    if (all[i].reached && !before[i].reached)
+      printf("  %smilestone%s  %s (./ferry milestones)\n", style(GREEN), style(PLAIN), all[i].title);
+}
+
 // After a pass: the term that was learned, the answer's counts beside the solution's, and what can be read now.
 static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
   const char *number = exercise_number(o->exercise);
@@ -266,6 +277,7 @@ int judge_once(const RunOptions *o, const char *own_file) {
     fprintf(stderr, "ferry run: %s has no test \"%s\"\n", o->exercise->id, o->test);
   if (v.status == STATUS_PASS && own && !o->test) {
     remember(&v, o, own_file, answer);
+    say_milestones();
     say_passed(&v, o, o->all);
     say_next();
   }

@@ -44,6 +44,7 @@ int cmd_next(int argc, char **argv);
 int cmd_best(int argc, char **argv);
 int cmd_adopt(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_milestones(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int install_nvcc(void); // of ./ferry doctor --nvcc; an exit status
 int cmd_book(int argc, char **argv);

@@ -91,6 +91,10 @@ const Command commands[] = {
      "--json   questions and guesses as JSON\n"
      "--reset  open all questions again; your guesses are kept in another file\n",
      cmd_predict, false, HELP_ANYWHERE},
+    {"milestones", "[--page FILE.html [--name NAME]]", N_("show what you have reached, and what comes next"),
+     "--page FILE.html  write a page that you can keep and print\n--name NAME       with your name on it\n"
+     "The days are in work/.milestones. \"by\" a day: at the latest, because Ferry saw it only then.\n",
+     cmd_milestones, false, HELP_ANYWHERE},
     {"doctor", "[options]", N_("show what is installed and what is missing, and how to install it"),
      "--nvcc           install NVIDIA's compiler from PyPI (350 MB, no GPU needed), so that ./ferry inspect shows "
      "registers and "

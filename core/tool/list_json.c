@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `ferry list --json`: the course and how far the learner is, for programs.
 #include "tool/commands.h"
+#include "tool/milestones.h"
 #include "tool/print/text.h"
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,26 @@ static void add_exercise(Text *t, const Exercise *e, const Exercise *next) {
            p.hints < hints ? p.hints : hints, hints, p.stars, verdict_most_stars(e), p.on_gpu ? "true" : "false");
 }
 
+static void add_milestones(Text *t) {
+  Milestone all[MILESTONES];
+  char day[32];
+  milestones_read(all);
+  text_add(t, "],\n \"milestones\": [");
+  for (const Milestone *m = all; m < all + MILESTONES; m++) {
+    milestone_day(m, day, sizeof day);
+    text_add(t, "%s\n  {\"id\": \"%s\", \"title\": ", m > all ? "," : "", m->id);
+    text_json(t, m->title);
+    text_add(t, ", \"how\": ");
+    text_json(t, m->how);
+    text_add(t, ", \"reached\": ");
+    text_json(t, m->reached ? day : "");
+    text_add(t, ", \"with\": ");
+    text_json(t, m->with);
+    text_add(t, "}");
+  }
+  text_add(t, "]");
+}
+
 int list_json(void) {
   const Exercise *next = progress_current();
   const char *title, *track = course_track(&title);
@@ -57,7 +78,8 @@ int list_json(void) {
   text_add(&t, ",\n \"lessons\": [");
   for (int lesson = 1; add_lesson(&t, lesson); lesson++) {
   }
-  text_add(&t, "],\n \"exercises\": [");
+  add_milestones(&t);
+  text_add(&t, ",\n \"exercises\": [");
   for (int i = 0; i < exercise_count(); i++) {
     text_add(&t, i > 0 ? ",\n  " : "\n  ");
     add_exercise(&t, exercise_at(i), next);

@@ -4,7 +4,11 @@ import { el, plural } from "./api.js";
 import { calibration } from "./measured.js";
 
 let box;
-export function showFront({ lessons, exercises, next, questions }, signs, words) {
+/** What has been reached, and what comes next. */
+const milestoneList = milestones => el("ul", { class: "live-milestones", "aria-label": "Milestones" }, ...milestones.map(m => el("li", { class: m.reached ? "live-is-passed" : "" },
+  el("span", { "aria-hidden": "true" }, m.reached ? "✓ " : "○ "), m.title, m.reached ? ` (${[m.reached, m.with].filter(Boolean).join(", ")})` : ` (open: ${m.how})`)));
+
+export function showFront({ lessons, exercises, next, questions, milestones }, signs, words) {
   const passed = exercises.filter(e => e.state === "passed").length, coming = exercises.find(e => e.number === next);
   const chip = e => el("li", {}, el("a", { class: `live-chip live-is-${e.state}`, href: `/${e.page}`, title: `${e.title}: ${words[e.state]}` },
     e.number, signs[e.state] ? el("span", { "aria-hidden": "true" }, ` ${signs[e.state]}`) : "", el("span", { class: "live-hidden" }, ` ${e.title}: ${words[e.state]}`)));
@@ -18,7 +22,7 @@ export function showFront({ lessons, exercises, next, questions }, signs, words)
     el("p", {}, el("progress", { max: exercises.length, value: passed, "aria-label": "Exercises passed" }), ` ${where}`),
     coming ? el("p", {}, el("a", { class: "md-button md-button--primary", href: `/${coming.page}` }, `Continue: ${coming.number} ${coming.title}`),
       lesson ? el("span", { class: "live-read" }, " or read ", el("a", { href: `/${lesson.page}` }, `lesson ${lesson.number}`), " first") : "") : "",
-    el("details", { ...(box?.querySelector("details")?.open === false ? {} : { open: "" }) }, el("summary", {}, "Map of the course"), el("ol", { class: "live-map" }, ...lessons.map(row))),
+    el("details", { ...(box?.querySelector("details")?.open === false ? {} : { open: "" }) }, el("summary", {}, "Map of the course"), milestoneList(milestones), el("ol", { class: "live-map" }, ...lessons.map(row))),
     calibration(questions));
   if (box) {
     if (box.innerHTML !== fresh.innerHTML && !box.contains(document.activeElement)) box.replaceChildren(...fresh.children);
