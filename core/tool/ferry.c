@@ -418,8 +418,8 @@ int cmd_help(int argc, char **argv) {
   printf(_("usage: ./ferry [COMMAND]\n\nWithout a command: where you are and what to do next.\n\n"));
   for (const Command *c = commands; c->name; c++)
     if (!c->hidden) {
-      printf("  %-9s ", c->name);
-      term_paragraph(stdout, "", 12, _(c->summary));
+      printf("  %-10s ", c->name);
+      term_paragraph(stdout, "", 13, _(c->summary));
     }
   printf(_("\n./ferry COMMAND --help explains a command.\n"));
   return EXIT_PASS;

@@ -27,7 +27,7 @@ PARTS = (
     ("Part two: making it fast", range(11, 19)),
     ("Part three: inside the GPU", range(19, 33)),
 )
-TOOLS = ("performance", "inspector", "races", "step", "live", "editors", "notebook", "model", "scaling", "cuda_programs", "grading")
+TOOLS = ("performance", "predict", "inspector", "races", "step", "live", "editors", "notebook", "model", "scaling", "cuda_programs", "grading")
 
 
 def write(name, text):
