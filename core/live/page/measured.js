@@ -6,10 +6,10 @@ import { el, predict, predictions } from "./api.js";
 const spoken = (guess, unit) => `You said ${guess.guess_words}, it is ${guess.truth_words} ${unit}: ${guess.distance}.`;
 
 /** One question of a box: its field, and what has been guessed so far. */
-function field(box, question, alone) {
+function field(box, question, all) {
   const input = el("input", { inputmode: "decimal", autocomplete: "off", size: 8 }), told = el("div", { role: "status" });
   const ask = el("button", { class: "live-button" }, "Guess");
-  const form = el("form", { class: "live-predict", "aria-label": `Question ${question.id}` }, alone ? "" : el("p", { class: "live-question" }, question.text),
+  const form = el("form", { class: "live-predict", "aria-label": `Question ${question.id}` }, all.length === 1 ? "" : el("p", { class: "live-question" }, question.text),
     el("label", {}, "your guess ", input, ` ${question.unit}`), ask, told);
   const tell = ({ guesses, unit, command }) => {
     if (!guesses.length) return;
@@ -24,7 +24,7 @@ function field(box, question, alone) {
     told.replaceChildren(el("p", {}, "Measuring ..."));
     try {
       tell(Object.assign(question, await predict(question.id, input.value)));
-      box.open = true;
+      if (all.every(q => q.guesses.length)) box.open = true; // the answer has the numbers of all
     } catch (error) {
       tell(question);
       told.prepend(el("p", { class: "live-bad" }, error.message));
@@ -41,7 +41,7 @@ export async function upgradeMeasured(boxes) {
   const known = new Map((await predictions().catch(() => [])).map(q => [q.id, q]));
   for (const box of boxes) {
     const questions = box.dataset.questions.split("; ").map(id => known.get(id)).filter(Boolean);
-    box.after(...questions.map(q => field(box, q, questions.length === 1)));
+    box.after(...questions.map(q => field(box, q, questions)));
   }
 }
 

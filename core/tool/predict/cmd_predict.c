@@ -100,6 +100,8 @@ static int ask(const Question *q) {
   char *line = NULL;
   size_t room = 0;
   int status = EXIT_PASS;
+  if (!question_can_be_measured(q))
+    return EXIT_GRADER;
   print_question(q);
   printf("Your guess, in %s (Enter: not now): ", q->unit);
   fflush(stdout);

@@ -218,17 +218,24 @@ static bool run(const Question *q, char **output) {
   return good;
 }
 
+bool question_can_be_measured(const Question *q) {
+  char path[4096], command[1024];
+  if (source_of(q, path, sizeof path) && access(path, R_OK) == 0)
+    return true;
+  question_command(q, command, sizeof command);
+  fprintf(stderr,
+          "ferry predict: the program that %s runs is not here. An installed Ferry has no programs of lessons: use a "
+          "clone.\n",
+          command);
+  return false;
+}
+
 bool question_measure(const Question *q, double *truth) {
   char path[4096], command[1024], *output = NULL;
-  char *source = source_of(q, path, sizeof path) ? file_read(path, NULL) : NULL;
-  question_command(q, command, sizeof command);
-  if (!source) {
-    fprintf(stderr,
-            "ferry predict: the program that %s measures is not here. An installed Ferry has no programs of lessons: "
-            "use a clone.\n",
-            command);
+  char *source = question_can_be_measured(q) && source_of(q, path, sizeof path) ? file_read(path, NULL) : NULL;
+  if (!source)
     return false;
-  }
+  question_command(q, command, sizeof command);
   const uint64_t key = key_of(q, source);
   bool good = recall(q, key, truth);
   if (!good) {

@@ -40,6 +40,8 @@ const Question *question_named(const char *id);
 
 // The command as a person would type it.
 void question_command(const Question *q, char *command, size_t bytes);
+// Whether its program is here. False after a message.
+bool question_can_be_measured(const Question *q);
 // The number, from work/.measured if it has been measured with the same program and the same ./ferry. False after a message.
 bool question_measure(const Question *q, double *truth);
 
