@@ -6,7 +6,8 @@
 //   runtime/callbacks.c     what instrumented code calls: each access, each basic block
 //     access.h              the fast path of an access, inline; lane.c: the slow path, and each lane's trace until its warp is complete
 //     async.c               asynchronous copies to shared memory
-//     block_state.c         what the simulator reports: launches, blocks, threads, barriers; kernels.c: data of each kernel
+//     block_state.c         what the simulator reports: blocks, threads, barriers; launches.c: launches, and which of their blocks are
+//                           instrumented; kernels.c: data of each kernel
 //     loops.c               kernels that run as loops over their block's threads
 //     bare.c                launches of a kernel that has no program
 //     record_writer.c       the file that ./ferry reads
@@ -135,6 +136,7 @@ struct kernel {
   unsigned int grid[3], block[3];
   size_t dynamic_bytes;
   uint64_t launches, blocks, instrumented;
+  uint64_t events;         // of its instrumented blocks
   int registers;           // of a thread; 0: unknown (registers.c)
   bool shapes_differ, cut; // cut: the trace of a thread was too long
   bool lanes_are_large;    // some lane needed its large buffer
@@ -183,6 +185,9 @@ struct launch {
   size_t late_count;
   struct counted *counted;            // counts.c: what it has done
   uint64_t calls, instrumented_calls; // events in all of its blocks, and in the instrumented ones
+  // in a sampled run: events of its instrumented blocks that have ended, and how many of them there may be (launches.c)
+  uint64_t events, most_events;
+  _Atomic bool over; // no further block is instrumented
   uint32_t *constants;                // launch_history.c
   uint64_t closure;                   // the address of its arguments, and their size
   size_t closure_bytes;

@@ -114,8 +114,12 @@ static int parse(int argc, char **argv, InspectOptions *o, const char **sandbox)
     return o->program ? usage_error(argv[0], "--program replaces the file, and has no source for --html")
                       : usage_error(argv[0], "no file given: ./ferry inspect FILE.cu");
   char *end = (char *)"";
+  if (o->blocks && strcmp(o->blocks, "all") == 0) {
+    o->all_blocks = true;
+    o->blocks = NULL;
+  }
   if (o->blocks && (strtol(o->blocks, &end, 10) < 1 || *end))
-    return usage_error(argv[0], "--blocks takes a number, at least 1, not %s", o->blocks);
+    return usage_error(argv[0], "--blocks takes a number, at least 1, or all, not %s", o->blocks);
   return EXIT_PASS;
 }
 

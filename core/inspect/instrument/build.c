@@ -6,6 +6,7 @@
 #include "inspect/instrument/instrument.h"
 #include "sim/compile/kernel_flags.h"
 #include "tool/compile/config.h"
+#include "tool/compile/files.h"
 #include "tool/compile/nvcc.h"
 #include "tool/compile/toolkit.h"
 #include "tool/compile/process.h"
@@ -251,18 +252,23 @@ static bool translate_and_compile(InspectJob *j, const Unit *u) {
 }
 
 // For blocks that --blocks leaves out. Without it they run the instrumented version.
+static bool compile_plain(const InspectJob *j, const Unit *plain) {
+  char messages[300];
+  snprintf(messages, sizeof messages, "%s/messages", j->build.folder);
+  return (j->build.nvcc || translate_source(j, plain)) &&
+         compile(j, plain, (Attempt){j->build.nvcc, false}, messages, false);
+}
+
+static bool merge_versions(const InspectJob *j, const Unit *u, const Unit *plain) {
+  char instrumented[PATH_MAX], uninstrumented[PATH_MAX];
+  path_of(instrumented, &j->build, u, ".s");
+  path_of(uninstrumented, &j->build, plain, ".s");
+  return inspect_merge_versions(instrumented, uninstrumented);
+}
+
 static bool compile_uninstrumented(InspectJob *j, const Unit *u) {
-  InspectBuild *b = &j->build;
   const Unit plain = {u->source, UNINSTRUMENTED};
-  char instrumented[PATH_MAX], uninstrumented[PATH_MAX], messages[300];
-  if (!b->dual)
-    return true;
-  snprintf(messages, sizeof messages, "%s/messages", b->folder);
-  path_of(instrumented, b, u, ".s");
-  path_of(uninstrumented, b, &plain, ".s");
-  b->dual = (b->nvcc || translate_source(j, &plain)) &&
-            compile(j, &plain, (Attempt){b->nvcc, false}, messages, false) &&
-            inspect_merge_versions(instrumented, uninstrumented);
+  j->build.dual = j->build.dual && compile_plain(j, &plain) && merge_versions(j, u, &plain);
   return true;
 }
 
@@ -295,12 +301,14 @@ static bool redirect_copies(InspectJob *j, const Unit *u) {
   return tool(&c, &j->build, "objcopy");
 }
 
+static bool make_object(InspectJob *j, const Unit *u) {
+  return rewrite_assembly(j, u) && assemble(j, u) && redirect_copies(j, u);
+}
+
 static bool (*const file_stages[])(InspectJob *, const Unit *) = {
     translate_and_compile,  // cu2cpp and g++ -S, by the first of `attempts` that works
     compile_uninstrumented, // with --blocks
-    rewrite_assembly,       // pad_arrays.c
-    assemble,
-    redirect_copies,
+    make_object,            // pad_arrays.c, the assembler, objcopy
 };
 
 // ---- the program -------------------------------------------------------------------------------------------------------------
@@ -348,7 +356,7 @@ static bool build_either(InspectJob *j) {
 }
 
 // In a process of its own, which works in a folder of its own. Its messages are those of the other build.
-static pid_t begin_as_written(const InspectJob *j) {
+static pid_t begin_as_written(const InspectJob *j, bool (*builds)(InspectJob *)) {
   fflush(NULL);
   const pid_t pid = fork();
   if (pid != 0)
@@ -358,15 +366,49 @@ static pid_t begin_as_written(const InspectJob *j) {
   snprintf(own.build.folder, sizeof own.build.folder, "%.200s/as_written", j->build.folder);
   redirect_to("/dev/null", O_WRONLY, 1);
   redirect_to("/dev/null", O_WRONLY, 2);
-  _exit(mkdir(own.build.folder, 0700) == 0 && build_either(&own) ? EXIT_PASS : EXIT_GRADER);
+  mkdir(own.build.folder, 0700);
+  _exit(builds(&own) ? EXIT_PASS : EXIT_GRADER);
 }
 
-static bool build_both(InspectJob *j) {
-  const pid_t as_written = j->options.once || j->options.step ? -1 : begin_as_written(j);
-  const bool built = build_either(j);
+static bool build_both(InspectJob *j, bool (*builds)(InspectJob *), bool twice) {
+  const pid_t as_written = twice ? begin_as_written(j, builds) : -1;
+  const bool built = builds(j);
+  j->build.as_written[0] = '\0';
   if (as_written > 0 && wait_for_tool(as_written) == EXIT_PASS)
     snprintf(j->build.as_written, sizeof j->build.as_written, "%s/as_written/program", j->build.folder);
   return built;
+}
+
+// ---- for a sampled run -----------------------------------------------------------------------------------------------------
+
+static bool copy(const char *from, const char *to) {
+  size_t bytes = 0;
+  char *text = file_read(from, &bytes);
+  const bool copied = text && file_write(to, text, bytes);
+  free(text);
+  return copied;
+}
+
+// The assembly of the instrumented version is in the folder, and that of the other one in plain.s of the folder that both programs share.
+static bool build_dual(InspectJob *j) {
+  InspectBuild *b = &j->build;
+  const Unit u = {b->source, 0}, plain = {b->source, UNINSTRUMENTED};
+  char shared[PATH_MAX], own[PATH_MAX];
+  snprintf(shared, sizeof shared, "%s/%splain.s", b->folder, b->is_as_written ? "../" : "");
+  path_of(own, b, &plain, ".s");
+  b->dual = true;
+  return copy(shared, own) && merge_versions(j, &u, &plain) && make_object(j, &u) && link_program(j);
+}
+
+bool inspect_build_sampled(InspectJob *j) {
+  InspectBuild *b = &j->build;
+  const Unit plain = {b->source, UNINSTRUMENTED};
+  char shared[PATH_MAX], compiled[PATH_MAX];
+  snprintf(shared, sizeof shared, "%s/plain.s", b->folder);
+  path_of(compiled, b, &plain, ".s");
+  b->sampled = compile_plain(j, &plain) && rename(compiled, shared) == 0 &&
+               build_both(j, build_dual, b->as_written[0] != '\0');
+  return b->sampled;
 }
 
 bool inspect_build_program(InspectJob *j) {
@@ -382,7 +424,7 @@ bool inspect_build_program(InspectJob *j) {
     snprintf(b->program, sizeof b->program, "%s", b->source);
   if (o->bare && !inspect_write_bare(j))
     return false;
-  if (!o->program && !build_both(j))
+  if (!o->program && !build_both(j, build_either, !o->once && !o->step))
     return false;
   if (!inspect_runs_loops(o) && !inspect_write_mix(b, b->mix, sizeof b->mix))
     b->mix[0] = '\0';

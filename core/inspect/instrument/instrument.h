@@ -14,6 +14,7 @@ typedef struct InspectOptions {
   const char *file;
   const char *program;             // a program that is already built, instead of `file`
   const char *kernel, *blocks;     // instrument this kernel only; so many blocks of each launch
+  bool all_blocks;                 // however many there are; otherwise a long run is sampled
   const char *json, *html, *sarif; // where to write the report
   const char *with[INSPECT_FILES]; // further sources of the program
   int with_count;
@@ -49,6 +50,7 @@ typedef struct InspectBuild {
   char ptxas[300];    // what ptxas said of the kernels' registers; "": it was not asked
   char sass[300];     // what nvdisasm printed; "": it was not asked
   bool dual;          // the program contains an uninstrumented version of its kernels, too
+  bool sampled;       // likewise: a run without it has been too long
   bool nvcc;          // it was compiled as ./ferry nvcc compiles
 } InspectBuild;
 
@@ -96,6 +98,8 @@ void inspect_begin_proof(InspectJob *job, const char *kernel, const char *grid, 
 int inspect_axes(const char *shape);
 int inspect_report_proof(InspectJob *job);
 bool inspect_run_program(InspectJob *job, bool descending);
+// Builds both programs again, with an uninstrumented version of their kernels. False, without a message: they cannot be linked.
+bool inspect_build_sampled(InspectJob *job);
 bool inspect_models_gpu(const InspectOptions *o);
 // True: kernels run as loops over their block's threads (work-item loops). They then have no instruction mix.
 bool inspect_runs_loops(const InspectOptions *o);

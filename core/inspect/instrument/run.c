@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs an instrumented program of the user's own, and reads the record that it leaves.
 #include "inspect/instrument/instrument.h"
+#include "inspect/step/exit_status.h"
+#include "tool/compile/files.h"
 #include "tool/compile/process.h"
 #include "tool/print/usage.h"
 #include <fcntl.h>
@@ -25,6 +27,44 @@ static char *program_of(InspectJob *j, bool descending) {
   return runs_as_written(j, descending) ? j->build.as_written : j->build.program;
 }
 
+// ---- long runs ---------------------------------------------------------------------------------------------------------------
+
+// In events: accesses and basic blocks. Without --blocks a program that makes more than LONG is built again, and sampled.
+#define LONG "50000000"
+#define SAMPLED "50000000"
+
+static bool may_stop(const InspectJob *j) {
+  const InspectOptions *o = &j->options;
+  return !j->build.sampled && !o->all_blocks && !o->blocks && !o->program && !o->bare && !o->step &&
+         o->with_count == 0 && !inspect_models_gpu(o);
+}
+
+// Until it is known that the program does not run again, what it prints is kept in these files of its folder.
+static const char *const kept[] = {"stdout", "stderr"};
+
+static void keep_output(const InspectJob *j) {
+  for (int n = 0; n < 2; n++) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", j->build.folder, kept[n]);
+    redirect_to(path, O_WRONLY | O_CREAT | O_TRUNC, n + 1);
+  }
+}
+
+static void show_output(const InspectJob *j) {
+  for (int n = 0; n < 2; n++) {
+    char path[300];
+    size_t bytes = 0;
+    snprintf(path, sizeof path, "%s/%s", j->build.folder, kept[n]);
+    char *text = file_read(path, &bytes);
+    if (text)
+      fwrite(text, 1, bytes, n ? stderr : stdout);
+    free(text);
+    unlink(path);
+  }
+}
+
+// ---- one run -----------------------------------------------------------------------------------------------------------------
+
 static void begin_child(const InspectJob *j, bool descending, const char *record) {
   const InspectOptions *o = &j->options;
   const char *mode = getenv("FERRY_SIM_MODE");
@@ -36,6 +76,8 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
   set("FERRY_INSPECT_RECORD", record);
   set("FERRY_INSPECT_KERNEL", o->kernel);
   set("FERRY_INSPECT_BLOCKS", o->blocks);
+  set("FERRY_INSPECT_STOP", may_stop(j) ? LONG : NULL);
+  set("FERRY_INSPECT_EVENTS", j->build.sampled ? SAMPLED : NULL);
   set("FERRY_SIM_ORDER", descending ? "descending" : "ascending");
   if (descending && !(mode && strcmp(mode, "sync") == 0)) // there, a block cannot wait for one that has not begun
     set("FERRY_SIM_BLOCKS", "descending");
@@ -45,6 +87,8 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
     redirect_to("/dev/null", O_WRONLY, 1);
     if (descending || !o->bare) // which says what is wrong with an --arg
       redirect_to("/dev/null", O_WRONLY, 2);
+  } else if (may_stop(j)) {
+    keep_output(j);
   }
 }
 
@@ -62,18 +106,35 @@ static int run(InspectJob *j, bool descending, const char *record) {
   return pid < 0 ? -1 : wait_for_tool(pid);
 }
 
+static bool add_record(InspectJob *j, int status, bool descending, bool counts) {
+  char record[300];
+  snprintf(record, sizeof record, "%s/record", j->build.folder);
+  if (status >= 0 && inspection_add(&j->inspection, program_of(j, descending), j->build.folder, record, !counts))
+    return true;
+  fprintf(stderr, "ferry inspect: the program left no record (status %d): it was killed, or it called _exit or abort\n",
+          status);
+  return false;
+}
+
 bool inspect_run_program(InspectJob *j, bool descending) {
   char record[300];
   snprintf(record, sizeof record, "%s/record", j->build.folder);
-  const int status = run(j, descending, record);
+  const bool kept_output = !descending && !j->options.quiet && may_stop(j);
+  int status = run(j, descending, record);
+  if (may_stop(j) && status == INSPECT_STOPPED) { // what it has found holds; its counts are those of its beginning
+    if (!add_record(j, status, descending, false))
+      return false;
+    if (!inspect_build_sampled(j))
+      j->options.all_blocks = true;
+    j->inspection.sampled = j->build.sampled;
+    status = run(j, descending, record);
+  } else if (kept_output) {
+    show_output(j);
+  }
   if (j->options.bare && status == EXIT_USAGE) // it has said what is wrong with an --arg
     return false;
   if (!descending && status != 0 && !j->options.gcc)
     printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
   j->inspection.resident = j->build.ptxas[0] != '\0';
-  if (status >= 0 && inspection_add(&j->inspection, program_of(j, descending), j->build.folder, record, descending))
-    return true;
-  fprintf(stderr, "ferry inspect: the program left no record (status %d): it was killed, or it called _exit or abort\n",
-          status);
-  return false;
+  return add_record(j, status, descending, !descending);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the simulator reports: launches and blocks begin and end, threads run and wait, memory is allocated and
 // copied. One block is instrumented at a time; uninstrumented blocks run at the same time.
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "inspect/runtime/block_faults.h"
 #include "inspect/runtime/async.h"
+#include "inspect/runtime/launches.h"
 #include "inspect/shadow/vector_clock.h"
 #include "inspect/simt/counts.h"
 #include "inspect/shadow/host.h"
@@ -46,64 +46,6 @@ void inspect_release(void) {
   pthread_mutex_unlock(&lock);
 }
 
-// ---- launches ------------------------------------------------------------------------------------------------------------------
-
-static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
-bool inspect_scored, inspect_counts;
-
-static void *launch_begin(const struct cudasim_launch_request *request, unsigned int count) {
-  inspect_hold();
-  bool instruments = request->inspected && kernel_is_wanted(request) && (!step_mode || step_wants_launch(request));
-  // the blocks of a cooperative launch wait for each other
-  bool samples = instruments && blocks && blocks < count && !request->cooperative;
-  if (!instruments || samples || step_mode)
-    memory_assume_written();
-  struct launch *launch = NULL;
-  if (instruments) {
-    struct kernel *k = kernel_of(request);
-    launch = inspect_allocate(sizeof *launch);
-    *launch = (struct launch){.kernel = k, .first_instance = race_new_instances(count), .end = count};
-    launch->end_instance = launch->first_instance + count;
-    launch->threads = request->block.x * request->block.y * request->block.z;
-    launch->dynamic_bytes = request->shared_bytes;
-    if (samples) {
-      launch->first = (unsigned)(count - blocks) / 2;
-      launch->end = launch->first + (unsigned)blocks;
-    }
-    if (step_mode) {
-      launch->first = step_wanted_block();
-      launch->end = launch->first + 1;
-    }
-    k->shapes_differ |= memcmp(k->grid, &request->grid, sizeof k->grid) != 0 ||
-                        memcmp(k->block, &request->block, sizeof k->block) != 0 ||
-                        k->dynamic_bytes != request->shared_bytes;
-    kernel_count_launch(launch, request);
-    k->blocks += count;
-    k->instrumented += launch->end - launch->first;
-    history_begin_launch(launch);
-    counts_begin_launch(launch);
-    launch->calls = inspect_calls; // until the launch ends: the events before it
-    launch->closure = (uintptr_t)request->closure;
-    launch->closure_bytes = request->closure_bytes;
-  }
-  inspect_release();
-  return launch;
-}
-
-static void launch_end(void *data) {
-  struct launch *launch = data;
-  inspect_hold();
-  launch->calls = inspect_calls - launch->calls;
-  inspect_events += launch->calls;
-  memory_resolve_late(launch);
-  history_end_launch();
-  sync_end_launch(launch);
-  counts_end_launch(launch);
-  free(launch->late);
-  free(launch);
-  inspect_release();
-}
-
 // ---- blocks --------------------------------------------------------------------------------------------------------------------
 
 // Called with the lock held: shadow memory is allocated from one pool.
@@ -124,9 +66,13 @@ static struct block_state *own_block_state(void) {
 
 static bool block_begin(void *data, unsigned int index, char *dynamic) {
   struct launch *launch = data;
-  if (index < launch->first || index >= launch->end)
+  if (!launch_wants(launch, index))
     return false;
   inspect_hold();
+  if (!launch_begins_block(launch)) {
+    inspect_release();
+    return false;
+  }
   struct block_state *bs = own_block_state();
   bs->launch = launch;
   bs->instance = launch->first_instance + index;
@@ -155,19 +101,12 @@ static bool block_begin(void *data, unsigned int index, char *dynamic) {
   sync_begin_block(bs);
   bs->has_async = false;
   counts_begin_block(launch);
-  launch->instrumented_calls -= inspect_calls;
   inspect_current = bs;
   if (step_mode) {
     step_block_begin(bs);
     inspect_pend(bs);
   }
   return true;
-}
-
-static unsigned int blocks_left(void *data, unsigned int index, unsigned int most) {
-  const struct launch *launch = data;
-  const unsigned int until = index < launch->first ? launch->first : index < launch->end ? index : UINT_MAX;
-  return until - index < most ? until - index : most;
 }
 
 static void end_phase(struct block_state *bs) {
@@ -185,8 +124,8 @@ static void block_end(void) {
     step_block_end();
   inspect_current = NULL;
   inspect_tail = (struct tail){NULL, NULL, 0};
-  bs->launch->instrumented_calls += inspect_calls;
   counts_end_block();
+  launch_ends_block(bs->launch);
   inspect_release();
 }
 
@@ -446,11 +385,11 @@ static void dies(void) {
   alarm(0);
 }
 
-static const struct sim_plugin inspector = {.launch_begin = launch_begin,
-                                            .launch_end = launch_end,
+static const struct sim_plugin inspector = {.launch_begin = launch_begins,
+                                            .launch_end = launch_ends,
                                             .block_begin = block_begin,
                                             .block_end = block_end,
-                                            .blocks_left = blocks_left,
+                                            .blocks_left = launch_blocks_left,
                                             .thread_runs = thread_runs,
                                             .thread_goes_on = thread_goes_on,
                                             .thread_done = thread_done,
@@ -482,9 +421,8 @@ static const struct sim_plugin inspector = {.launch_begin = launch_begin,
                                             .refused = refused};
 
 __attribute__((constructor)) static void begin(void) {
-  const char *count = getenv("FERRY_INSPECT_BLOCKS");
   kernels_want(getenv("FERRY_INSPECT_KERNEL"));
-  blocks = count ? strtoul(count, NULL, 10) : 0;
+  launches_read_limits();
   const char *counts = getenv("FERRY_INSPECT_COUNTS");
   inspect_counts = counts == NULL || strcmp(counts, "0") != 0;
   inspect_scored = sim_inspects_all = getenv("FERRY_INSPECT_SCORED") != NULL;
