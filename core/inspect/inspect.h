@@ -187,9 +187,9 @@ struct launch {
   uint64_t calls, instrumented_calls; // events in all of its blocks, and in the instrumented ones
   // in a sampled run: events of its instrumented blocks that have ended, and how many of them there may be (launches.c)
   uint64_t events, most_events;
-  _Atomic bool over; // no further block is instrumented
-  uint32_t *constants;                // launch_history.c
-  uint64_t closure;                   // the address of its arguments, and their size
+  _Atomic bool over;   // no further block is instrumented
+  uint32_t *constants; // launch_history.c
+  uint64_t closure;    // the address of its arguments, and their size
   size_t closure_bytes;
 };
 

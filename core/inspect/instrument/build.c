@@ -406,8 +406,8 @@ bool inspect_build_sampled(InspectJob *j) {
   char shared[PATH_MAX], compiled[PATH_MAX];
   snprintf(shared, sizeof shared, "%s/plain.s", b->folder);
   path_of(compiled, b, &plain, ".s");
-  b->sampled = compile_plain(j, &plain) && rename(compiled, shared) == 0 &&
-               build_both(j, build_dual, b->as_written[0] != '\0');
+  b->sampled =
+      compile_plain(j, &plain) && rename(compiled, shared) == 0 && build_both(j, build_dual, b->as_written[0] != '\0');
   return b->sampled;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "inspect/report/inspection.h"
 
@@ -51,6 +52,8 @@ typedef struct InspectBuild {
   char sass[300];     // what nvdisasm printed; "": it was not asked
   bool dual;          // the program contains an uninstrumented version of its kernels, too
   bool sampled;       // likewise: a run without it has been too long
+  pid_t asking;       // a process that asks nvcc; 0: none
+  int status[2];      // of the runs in ascending and in descending order, as a shell's exit status
   bool nvcc;          // it was compiled as ./ferry nvcc compiles
 } InspectBuild;
 

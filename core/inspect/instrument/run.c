@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs an instrumented program of the user's own, and reads the record that it leaves.
+// Runs the instrumented programs of the user's own, one in each order of threads, and reads the records that they leave.
 #include "inspect/instrument/instrument.h"
 #include "inspect/step/exit_status.h"
 #include "tool/compile/files.h"
@@ -90,25 +90,45 @@ static void begin_child(const InspectJob *j, bool descending, const char *record
   } else if (may_stop(j)) {
     keep_output(j);
   }
+  if (descending) // the other run, at the same time, reads it
+    redirect_to("/dev/null", O_RDONLY, 0);
 }
 
-// The exit status as a shell reports it; -1: it could not be started.
-static int run(InspectJob *j, bool descending, const char *record) {
+// ---- both runs ---------------------------------------------------------------------------------------------------------------
+
+enum { ASCENDING, DESCENDING, ORDERS };
+
+static void record_of(char path[300], const InspectJob *j, bool descending) {
+  snprintf(path, 300, "%.256s/%s", j->build.folder, descending ? "record_descending" : "record");
+}
+
+static pid_t begin(InspectJob *j, bool descending) {
+  char record[300];
+  record_of(record, j, descending);
   unlink(record);
   fflush(NULL);
-  pid_t pid = fork();
+  const pid_t pid = fork();
   if (pid == 0) {
     begin_child(j, descending, record);
     j->options.arguments[0] = program_of(j, descending);
     execv(j->options.arguments[0], j->options.arguments);
     _exit(127);
   }
-  return pid < 0 ? -1 : wait_for_tool(pid);
+  return pid;
+}
+
+// Both at the same time. The exit statuses as a shell reports them; -1: it could not be started, or is not wanted.
+static void run_both(InspectJob *j, int status[ORDERS]) {
+  pid_t process[ORDERS] = {-1, -1};
+  for (int order = ASCENDING; order < (j->options.once ? DESCENDING : ORDERS); order++)
+    process[order] = begin(j, order == DESCENDING);
+  for (int order = ASCENDING; order < ORDERS; order++)
+    status[order] = process[order] < 0 ? -1 : wait_for_tool(process[order]);
 }
 
 static bool add_record(InspectJob *j, int status, bool descending, bool counts) {
   char record[300];
-  snprintf(record, sizeof record, "%s/record", j->build.folder);
+  record_of(record, j, descending);
   if (status >= 0 && inspection_add(&j->inspection, program_of(j, descending), j->build.folder, record, !counts))
     return true;
   fprintf(stderr, "ferry inspect: the program left no record (status %d): it was killed, or it called _exit or abort\n",
@@ -116,25 +136,37 @@ static bool add_record(InspectJob *j, int status, bool descending, bool counts) 
   return false;
 }
 
-bool inspect_run_program(InspectJob *j, bool descending) {
-  char record[300];
-  snprintf(record, sizeof record, "%s/record", j->build.folder);
-  const bool kept_output = !descending && !j->options.quiet && may_stop(j);
-  int status = run(j, descending, record);
-  if (may_stop(j) && status == INSPECT_STOPPED) { // what it has found holds; its counts are those of its beginning
-    if (!add_record(j, status, descending, false))
+// A program that has stopped was too long. What it has found holds, but not its counts, which are those of its beginning.
+static bool run_sampled(InspectJob *j, int status[ORDERS]) {
+  for (int order = ASCENDING; order < ORDERS; order++)
+    if (status[order] == INSPECT_STOPPED && !add_record(j, status[order], order == DESCENDING, false))
       return false;
-    if (!inspect_build_sampled(j))
-      j->options.all_blocks = true;
-    j->inspection.sampled = j->build.sampled;
-    status = run(j, descending, record);
+  if (!inspect_build_sampled(j))
+    j->options.all_blocks = true;
+  j->inspection.sampled = j->build.sampled;
+  run_both(j, status);
+  return true;
+}
+
+static bool run_ascending(InspectJob *j) {
+  int *status = j->build.status;
+  const bool kept_output = !j->options.quiet && may_stop(j);
+  run_both(j, status);
+  const bool stopped = status[ASCENDING] == INSPECT_STOPPED || status[DESCENDING] == INSPECT_STOPPED;
+  if (may_stop(j) && stopped) {
+    if (!run_sampled(j, status))
+      return false;
   } else if (kept_output) {
     show_output(j);
   }
-  if (j->options.bare && status == EXIT_USAGE) // it has said what is wrong with an --arg
+  if (j->options.bare && status[ASCENDING] == EXIT_USAGE) // it has said what is wrong with an --arg
     return false;
-  if (!descending && status != 0 && !j->options.gcc)
-    printf("(the program ended with status %d%s)\n", status, status > 128 ? ", by a signal" : "");
+  if (status[ASCENDING] != 0 && !j->options.gcc)
+    printf("(the program ended with status %d%s)\n", status[ASCENDING], status[ASCENDING] > 128 ? ", by a signal" : "");
   j->inspection.resident = j->build.ptxas[0] != '\0';
-  return add_record(j, status, descending, !descending);
+  return add_record(j, status[ASCENDING], false, true);
+}
+
+bool inspect_run_program(InspectJob *j, bool descending) {
+  return descending ? add_record(j, j->build.status[DESCENDING], true, false) : run_ascending(j);
 }

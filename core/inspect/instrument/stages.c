@@ -5,8 +5,8 @@
 //              `attempts` that works; rewrite the assembly; assemble; redirect memcpy. Then link with build/libinspect.a, which
 //              is the rest of core/inspect.
 //   nvcc       ask it for registers, where it is installed: a modeled GPU has fewer resident blocks where a thread has many registers.
-//              With --sass, also for machine code.
-//   run        twice, with threads in ascending and in descending order (run.c). Each run leaves a record
+//              With --sass, also for machine code. It works while the program runs.
+//   run        twice at the same time, with threads in ascending and in descending order (run.c). Each run leaves a record
 //              (runtime/record_writer.c), which is read (report/record_reader.c), its addresses resolved to source lines
 //              (report/locations.c).
 //   report     merge the findings of both runs, and show everything: terminal, JSON, HTML, SARIF (report/).
@@ -15,9 +15,11 @@
 #include "inspect/instrument/instrument.h"
 #include "model/gpu.h"
 #include "tool/compile/files.h"
+#include "tool/compile/process.h"
 #include "tool/compile/toolkit.h"
 #include "tool/print/usage.h"
 #include <string.h>
+#include <unistd.h>
 
 static int build(InspectJob *j) {
   return j->subject->build(j) ? EXIT_PASS : EXIT_GRADER;
@@ -64,18 +66,33 @@ static bool ask_for_gpu(const InspectJob *j) {
   return ask_for(j, own) || (own < OLDEST && ask_for(j, OLDEST));
 }
 
-static int ask_nvcc(InspectJob *j) {
+static int hear_nvcc(InspectJob *j) {
   InspectBuild *b = &j->build;
-  const bool asked = !j->options.program && (j->options.sass || !j->options.no_registers);
-  snprintf(b->ptxas, sizeof b->ptxas, "%s/ptxas", b->folder);
-  if (j->options.sass)
-    snprintf(b->sass, sizeof b->sass, "%s/sass", b->folder);
-  if (!asked || !ask_for_gpu(j))
+  if (b->asking && wait_for_tool(b->asking) != EXIT_PASS)
     b->ptxas[0] = b->sass[0] = '\0';
+  b->asking = 0;
   return j->options.sass && !b->sass[0] ? no_sass(j) : EXIT_PASS;
 }
 
+// While the program runs, unless its modeled times depend on the answer.
+static int ask_nvcc(InspectJob *j) {
+  InspectBuild *b = &j->build;
+  if (j->options.program || (!j->options.sass && j->options.no_registers))
+    return hear_nvcc(j);
+  snprintf(b->ptxas, sizeof b->ptxas, "%s/ptxas", b->folder);
+  if (j->options.sass)
+    snprintf(b->sass, sizeof b->sass, "%s/sass", b->folder);
+  fflush(NULL);
+  b->asking = fork();
+  if (b->asking == 0)
+    _exit(ask_for_gpu(j) ? EXIT_PASS : EXIT_GRADER);
+  return inspect_models_gpu(&j->options) ? hear_nvcc(j) : EXIT_PASS;
+}
+
 static int read_compiled(InspectJob *j) {
+  const int status = hear_nvcc(j);
+  if (status != EXIT_PASS)
+    return status;
   if (j->build.ptxas[0])
     inspection_registers(&j->inspection, j->build.ptxas);
   if (j->build.sass[0])
@@ -128,5 +145,7 @@ int inspect_run_stages(InspectJob *j) {
   int status = EXIT_PASS;
   for (size_t n = 0; n < sizeof stages / sizeof stages[0] && status == EXIT_PASS; n++)
     status = stages[n](j);
+  if (j->build.asking)
+    wait_for_tool(j->build.asking);
   return status;
 }

@@ -123,7 +123,7 @@ typedef struct Inspection {
   InspectFinding *findings;
   int finding_count;
   int runs;
-  bool sampled;   // the program runs for long: of each kernel's blocks, the first ones were instrumented
+  bool sampled;    // the program runs for long: of each kernel's blocks, the first ones were instrumented
   char *launched;  // of a kernel without a program: "n = 1, 255, 256"; NULL: a program
   const char *gpu; // the modeled one; NULL: none
   InspectStep step;

@@ -235,8 +235,9 @@ static void print_kernel(const Inspection *i, const InspectKernel *k) {
 void inspect_print(const Inspection *i) {
   inspect_print_findings(i);
   if (i->sampled)
-    inspect_wrapped(0, "Sampled: this program makes so many accesses that only the first blocks of each kernel were instrumented, "
-                       "and its host code only in the beginning. --blocks all instruments everything.");
+    inspect_wrapped(
+        0, "Sampled: this program makes so many accesses that only the first blocks of each kernel were instrumented, "
+           "and its host code only in the beginning. --blocks all instruments everything.");
   for (int k = 0; k < i->kernel_count; k++)
     if (i->kernels[k].launches)
       print_kernel(i, &i->kernels[k]);

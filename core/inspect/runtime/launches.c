@@ -25,8 +25,8 @@
 
 #include "cudasim_launch.h"
 
-enum { SHARES = 16 }; // of a sampled run's events: a kernel gets one
-static unsigned long blocks; // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
+enum { SHARES = 16 };                    // of a sampled run's events: a kernel gets one
+static unsigned long blocks;             // FERRY_INSPECT_BLOCKS: how many of each launch; 0: all
 static uint64_t most_events, stop_after; // 0: no limit
 static uint64_t events;                  // of instrumented blocks that have ended
 static __thread uint64_t begun_at;       // inspect_calls when the block began
@@ -71,7 +71,8 @@ static void count_launch(struct launch *launch, const struct cudasim_launch_requ
 }
 
 static struct launch *begin(const struct cudasim_launch_request *request, unsigned int count) {
-  const bool instruments = request->inspected && kernel_is_wanted(request) && (!step_mode || step_wants_launch(request));
+  const bool instruments =
+      request->inspected && kernel_is_wanted(request) && (!step_mode || step_wants_launch(request));
   // the blocks of a cooperative launch wait for each other
   const bool chooses = instruments && blocks && blocks < count && !request->cooperative;
   if (!instruments || chooses || step_mode)
@@ -128,8 +129,7 @@ void launch_ends(void *data) {
 }
 
 bool launch_wants(const struct launch *launch, unsigned int index) {
-  return index >= launch->first && index < launch->end &&
-         !atomic_load_explicit(&launch->over, memory_order_relaxed);
+  return index >= launch->first && index < launch->end && !atomic_load_explicit(&launch->over, memory_order_relaxed);
 }
 
 unsigned int launch_blocks_left(void *data, unsigned int index, unsigned int most) {

@@ -194,6 +194,8 @@ struct sim_blocks_ran sim_blocks_run(const struct cudasim_launch_request *launch
   ASAN_POISON_MEMORY_REGION(e->dynamic_shared + open, SIM_MAX_SHARED_BYTES - open);
   e->fault.error = cudaSuccess;
   e->inspected = inspection && sim_inspector->block_begin(inspection, index, e->dynamic_shared);
+  // A kernel's uninstrumented version runs as fast as it can: descending order is to show other races.
+  sim_set_ascending(e, launch->dual_version && !e->inspected);
   e->observed = launch->judged || e->inspected || (launch->inspected && !launch->dual_version);
   e->notified = e->inspected && !launch->judged;
   if (launch->judged) {

@@ -80,6 +80,7 @@ struct sim_executor {
   bool tracking;
   unsigned int threads;
   struct cudasim_dim3 shape;
+  bool ascends; // its threads begin in ascending order, although descending order is configured
   int current;
   unsigned int cursor; // the next place in `order` to look at
   bool look_again;     // a thread before the cursor became ready
@@ -122,6 +123,7 @@ extern __thread struct sim_executor *sim_executor __attribute__((tls_model("init
 
 // block_order.c
 void sim_set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigned int block);
+void sim_set_ascending(struct sim_executor *e, bool ascends); // instead of descending order; after sim_set_shape
 
 // block_barrier.c
 void sim_open_barrier(struct sim_executor *e);

@@ -21,7 +21,7 @@ static void shuffle(uint16_t *items, unsigned int count, unsigned int *random) {
 
 // Warps in order, and the threads of each warp together: descending and random order keep warps whole.
 static void fill_order(struct sim_executor *e, unsigned int random) {
-  enum sim_order order = sim.config.order;
+  enum sim_order order = e->ascends ? SIM_ASCENDING : sim.config.order;
   unsigned int warps = (e->threads + SIM_WARP_THREADS - 1) / SIM_WARP_THREADS, place = 0;
   uint16_t warp_order[SIM_MAX_WARPS];
   for (unsigned int i = 0; i < warps; i++)
@@ -59,4 +59,12 @@ void sim_set_shape(struct sim_executor *e, struct cudasim_dim3 shape, unsigned i
     fill_order(e, (sim.config.seed + block) * 2654435761u | 1u);
   else if (!same)
     fill_order(e, 0);
+}
+
+void sim_set_ascending(struct sim_executor *e, bool ascends) {
+  ascends &= sim.config.order == SIM_DESCENDING;
+  if (e->ascends == ascends)
+    return;
+  e->ascends = ascends;
+  fill_order(e, 0);
 }

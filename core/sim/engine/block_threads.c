@@ -389,7 +389,8 @@ static bool as_loop(const struct sim_executor *e, unsigned long long *first) {
   *first = (unsigned long long)blockIdx.x * blockDim.x;
   const bool looked_at = e->inspected || (sim_inspects_all && e->launch->inspected) || e->on_fibers ||
                          (sim.config.store_buffer && e->launch->judged);
-  return sim.config.order == SIM_ASCENDING && !looked_at && e->launch->threads && *first + blockDim.x <= INT_MAX;
+  return (sim.config.order == SIM_ASCENDING || e->ascends) && !looked_at && e->launch->threads &&
+         *first + blockDim.x <= INT_MAX;
 }
 
 // True if an inspected block may run in the loops of its kernel's instrumented copy.
