@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: MIT
 // max, min, argmax and argmin on the CPU: one kernel gives the value, its first index, or both. NaN is beyond everything.
 #include "base/threads.h"
+#include "op/kernel/streaming.h"
+#include "op/kernel/vector.h"
 #include "op/reduction/reduce.h"
 
 enum {
-  LANES = 64,       // so many that compilers keep their loop, and vectorize it
   BLOCK = 4096,     // elements of a row looked at before the best block is updated
+  AHEAD = 16 << 10, // bytes: a row or block is fetched that far ahead, while the end of one before it is waited for
   TILE = 512,       // columns side by side
   CHUNK = 65536,    // elements of a long row that are worth a task
   MAX_CHUNKS = 64,  // and how many such tasks
   TASK_TARGET = 16, // with that many rows a row is not cut
   PARALLEL_GRAIN = 16384,
 };
+
+// Four vectors' lanes, but so many at least that compilers keep their loop, and vectorize it, and no more than short rows have.
+enum { LEAST_LANES = 32, MOST_LANES = 64 };
+#define FOUR_VECTORS(T) (4 * FY_VECTOR_BYTES / (int)sizeof(T))
+#define LANES_OF(T)                                                                                                    \
+  (FOUR_VECTORS(T) < LEAST_LANES ? LEAST_LANES : FOUR_VECTORS(T) > MOST_LANES ? MOST_LANES : FOUR_VECTORS(T))
 
 typedef struct Found {
   union {
@@ -31,44 +39,60 @@ typedef struct Search {
   void (*put)(void *values, int64_t at, const Found *found);
 } Search;
 
-// `BEYOND` is > or <, FIELD where a value of type T fits, BITS an integer as wide as T. x != x is what makes a NaN; for
-// integers it folds to false. One pass over the memory: comparisons alone would lose a NaN, so that they are counted aside.
-#define DEFINE_SEARCH(NAME, T, BITS, FIELD, BEYOND)                                                                    \
+// `BEYOND` is > or <, FIELD where a value of type T fits, FLOATING 1 where T has NaNs. Comparisons alone would lose a NaN, so the
+// elements are also added up: the sum is a NaN if one of them is. It also is if there are infinities of both signs, or sums beyond
+// the largest number, so a NaN is then looked for.
+#define DEFINE_SEARCH(NAME, T, FLOATING, FIELD, BEYOND)                                                                \
+  static bool NAME##_any_nan(const T *x, int64_t n) {                                                                  \
+    bool any = false;                                                                                                  \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+      any |= x[i] != x[i];                                                                                             \
+    return any;                                                                                                        \
+  }                                                                                                                    \
   static T NAME##_block(const T *x, int64_t n, bool *has_nan) {                                                        \
-    T lane[LANES], best = x[0];                                                                                        \
-    BITS nan[LANES] = {0}, any_nan = 0;                                                                                \
+    enum { LANES = LANES_OF(T) };                                                                                      \
+    T lane[LANES], sum[LANES], best = x[0], total = 0;                                                                 \
     int64_t i = 0;                                                                                                     \
     if (n >= LANES) {                                                                                                  \
       for (int j = 0; j < LANES; j++)                                                                                  \
-        lane[j] = x[j];                                                                                                \
-      for (; i + LANES <= n; i += LANES)                                                                               \
+        lane[j] = sum[j] = x[j];                                                                                       \
+      for (i = LANES; i + LANES <= n; i += LANES) {                                                                    \
+        for (int j = 0; j < LANES; j += FY_LINE / (int)sizeof(T))                                                      \
+          __builtin_prefetch((const char *)(x + i + j) + AHEAD);                                                       \
         for (int j = 0; j < LANES; j++) {                                                                              \
           lane[j] = x[i + j] BEYOND lane[j] ? x[i + j] : lane[j];                                                      \
-          nan[j] |= x[i + j] != x[i + j] ? (BITS)-1 : 0;                                                               \
+          if (FLOATING)                                                                                                \
+            sum[j] += x[i + j];                                                                                        \
         }                                                                                                              \
+      }                                                                                                                \
       for (int half = LANES / 2; half; half /= 2)                                                                      \
         for (int j = 0; j < half; j++) {                                                                               \
           lane[j] = lane[j + half] BEYOND lane[j] ? lane[j + half] : lane[j];                                          \
-          nan[j] |= nan[j + half];                                                                                     \
+          if (FLOATING)                                                                                                \
+            sum[j] += sum[j + half];                                                                                   \
         }                                                                                                              \
       best = lane[0];                                                                                                  \
-      any_nan = nan[0];                                                                                                \
+      total = FLOATING ? sum[0] : 0;                                                                                   \
     }                                                                                                                  \
     for (; i < n; i++) {                                                                                               \
       best = x[i] BEYOND best ? x[i] : best;                                                                           \
-      any_nan |= x[i] != x[i] ? (BITS)-1 : 0;                                                                          \
+      total += FLOATING ? x[i] : 0;                                                                                    \
     }                                                                                                                  \
-    *has_nan = any_nan != 0;                                                                                           \
+    *has_nan = total != total && NAME##_any_nan(x, n);                                                                 \
     return best;                                                                                                       \
   }                                                                                                                    \
-  /* The first place of the value, or of a NaN: LANES places are asked together before one of them is looked for. */   \
+  /* The first place of the value, or of a NaN, in x[0..n); n where there is none. */                                  \
   static int64_t NAME##_find(const T *x, int64_t n, T value, bool nan) {                                               \
+    enum { GROUP = 64 };                                                                                               \
     int64_t i = 0;                                                                                                     \
-    for (BITS hit = 0; i + LANES <= n; i += LANES) {                                                                   \
-      for (int j = 0; j < LANES; j++)                                                                                  \
-        hit |= (nan ? x[i + j] != x[i + j] : x[i + j] == value) ? (BITS)-1 : 0;                                        \
-      if (hit)                                                                                                         \
-        break;                                                                                                         \
+    for (; i + GROUP <= n; i += GROUP) { /* the first of a group, in vectors: a loop that ends early has none */       \
+      int32_t first = GROUP;                                                                                           \
+      for (int32_t j = 0; j < GROUP; j++) {                                                                            \
+        int32_t at = (nan ? x[i + j] != x[i + j] : x[i + j] == value) ? j : GROUP;                                     \
+        first = at < first ? at : first;                                                                               \
+      }                                                                                                                \
+      if (first < GROUP)                                                                                               \
+        return i + first;                                                                                              \
     }                                                                                                                  \
     while (i < n && !(nan ? x[i] != x[i] : x[i] == value))                                                             \
       i++;                                                                                                             \
@@ -120,14 +144,14 @@ typedef struct Search {
     ((T *)values)[at] = (T)found->value.FIELD;                                                                         \
   }
 
-#define DEFINE_SEARCHES(T, BITS, FIELD)                                                                                \
-  DEFINE_SEARCH(max_##T, T, BITS, FIELD, >)                                                                            \
-  DEFINE_SEARCH(min_##T, T, BITS, FIELD, <)
-DEFINE_SEARCHES(float, int32_t, f)
-DEFINE_SEARCHES(double, int64_t, f)
-DEFINE_SEARCHES(int64_t, int64_t, i)
-DEFINE_SEARCHES(int32_t, int32_t, i)
-DEFINE_SEARCHES(uint8_t, int8_t, i)
+#define DEFINE_SEARCHES(T, FLOATING, FIELD)                                                                            \
+  DEFINE_SEARCH(max_##T, T, FLOATING, FIELD, >)                                                                        \
+  DEFINE_SEARCH(min_##T, T, FLOATING, FIELD, <)
+DEFINE_SEARCHES(float, 1, f)
+DEFINE_SEARCHES(double, 1, f)
+DEFINE_SEARCHES(int64_t, 0, i)
+DEFINE_SEARCHES(int32_t, 0, i)
+DEFINE_SEARCHES(uint8_t, 0, i)
 
 #define SEARCHES_OF(T)                                                                                                 \
   {                                                                                                                    \

@@ -36,6 +36,8 @@ typedef struct Terms {
   void (*row)(Sum *sum, const void *x, int64_t n, int64_t stride);
   // Adds `rows` rows of n terms to sum[0..n): term j of row r is x[r * row_stride + j * stride].
   void (*columns)(Sum *sum, const void *x, int64_t n, int64_t stride, int64_t rows, int64_t row_stride);
+  // NULL, or: adds n <= FY_SUM_BLOCK terms, side by side, to each of two sums.
+  void (*two_rows)(Sum *sum, const void *x, Sum *other, const void *y, int64_t n);
 } Terms;
 
 // ---- the inner loops -------------------------------------------------------------------------------------------------
@@ -43,11 +45,13 @@ typedef struct Terms {
 #define T float
 #define NAME(x) float_##x
 #define float_sum_of fy_sum_float
+#define float_pair_of fy_sum_float_pair
 #include "op/reduction/reduce_floats.h"
 
 #define T double
 #define NAME(x) double_##x
 #define double_sum_of fy_sum_double
+#define double_pair_of fy_sum_double_pair
 #include "op/reduction/reduce_floats.h"
 
 // bfloat16 terms, as rows of float32 ones made in a buffer in the nearest cache.
@@ -113,12 +117,12 @@ DEFINE_INTEGER_SUMS(int32_t)
 DEFINE_INTEGER_SUMS(int64_t)
 
 static const Terms *terms_of(int dtype) {
-  static const Terms floats = {sizeof(float), true, float_row, float_columns};
-  static const Terms bfloats = {sizeof(uint16_t), true, bfloat16_row, bfloat16_columns};
-  static const Terms doubles = {sizeof(double), true, double_row, double_columns};
-  static const Terms bytes = {1, false, row_uint8_t, columns_uint8_t};
-  static const Terms ints = {sizeof(int32_t), false, row_int32_t, columns_int32_t};
-  static const Terms longs = {sizeof(int64_t), false, row_int64_t, columns_int64_t};
+  static const Terms floats = {sizeof(float), true, float_row, float_columns, float_two_rows};
+  static const Terms bfloats = {sizeof(uint16_t), true, bfloat16_row, bfloat16_columns, NULL};
+  static const Terms doubles = {sizeof(double), true, double_row, double_columns, double_two_rows};
+  static const Terms bytes = {1, false, row_uint8_t, columns_uint8_t, NULL};
+  static const Terms ints = {sizeof(int32_t), false, row_int32_t, columns_int32_t, NULL};
+  static const Terms longs = {sizeof(int64_t), false, row_int64_t, columns_int64_t, NULL};
   switch (dtype) {
   case FY_FLOAT32:
     return &floats;
@@ -245,19 +249,26 @@ static void run_tasks(int64_t begin, int64_t end, void *context) {
   }
 }
 
-// Outputs [begin, end) whose terms are one run each, as those of a matrix's rows: a tile of sums is stored at a time.
+static const char *terms_at(const Job *job, int64_t output) {
+  return job->in + offset_of(job->plan.kept, job->plan.n_kept, output) * (int64_t)job->terms->size;
+}
+
+// Outputs [begin, end) whose terms are one run each, as those of a matrix's rows: a tile of sums is stored at a time. Short rows are
+// read as pairs that lie far apart, as the blocks of a long sum are (reduce_cpu.h).
 static void run_rows(int64_t begin, int64_t end, void *context) {
   const Job *job = context;
-  const FyReducePlan *plan = &job->plan;
-  const FyReduceDim terms = plan->reduced[0];
+  const Terms *terms = job->terms;
+  const FyReduceDim row = job->plan.reduced[0];
+  const bool pairs = terms->two_rows && row.stride == 1 && row.size <= FY_SUM_BLOCK;
   Sum sum[TILE];
   for (int64_t first = begin, n; first < end; first += n) {
     n = end - first < TILE ? end - first : TILE;
     memset(sum, 0, (size_t)n * sizeof(Sum));
-    for (int64_t i = 0; i < n; i++) {
-      const int64_t offset = offset_of(plan->kept, plan->n_kept, first + i);
-      job->terms->row(&sum[i], job->in + offset * (int64_t)job->terms->size, terms.size, terms.stride);
-    }
+    const int64_t half = pairs ? n / 2 : 0;
+    for (int64_t i = 0; i < half; i++)
+      terms->two_rows(&sum[i], terms_at(job, first + i), &sum[half + i], terms_at(job, first + half + i), row.size);
+    for (int64_t i = 2 * half; i < n; i++)
+      terms->row(&sum[i], terms_at(job, first + i), row.size, row.stride);
     store(job, first, sum, n);
   }
 }

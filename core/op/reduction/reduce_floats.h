@@ -10,11 +10,19 @@ static void NAME(row)(Sum *sum, const void *data, int64_t n, int64_t stride) {
   const T *x = data;
   double total = 0;
   if (stride == 1)
-    total = NAME(sum_of)(x, NULL, n); // reduce_cpu.h: four vectors of lanes
+    total = NAME(sum_of)(x, NULL, n); // reduce_cpu.h
   else
     for (int64_t i = 0; i < n; i++)
       total += (double)x[i * stride];
   sum->f += total;
+}
+
+// The same for two outputs, whose terms are those of x and of y, side by side and at most a block.
+static void NAME(two_rows)(Sum *sum, const void *x, Sum *other, const void *y, int64_t n) {
+  double of_x, of_y;
+  NAME(pair_of)((const T *)x, (const T *)y, n, &of_x, &of_y);
+  sum->f += of_x;
+  other->f += of_y;
 }
 
 // part[j] += the sum over `rows` rows of x[row * row_stride + j], for j < n: four rows are added to each other first, so that

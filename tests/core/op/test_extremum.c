@@ -71,8 +71,25 @@ static void test_first_nan(void **state) {
     }
 }
 
+// The sum of both infinities is a NaN, which none of the elements is.
+static void test_both_infinities(void **state) {
+  (void)state;
+  for (int d = 0; d < 2; d++)
+    for (int s = 0; s < SIZES; s++)
+      fy_scope {
+        const int64_t n = sizes[s], high = n / 3, low = n - 1;
+        FyTensor *t = marked(n, dtypes[d], INFINITY, &high, 1);
+        if (low != high)
+          t = fy_add(t, marked(n, dtypes[d], -INFINITY, &low, 1));
+        expect(fy_max(t), fy_argmax(t), INFINITY, high, n);
+        if (low != high)
+          expect(fy_min(t), fy_argmin(t), -INFINITY, low, n);
+      }
+}
+
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_of_equal_values), cmocka_unit_test(test_first_nan)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_of_equal_values), cmocka_unit_test(test_first_nan),
+                                     cmocka_unit_test(test_both_infinities)};
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
