@@ -11,15 +11,27 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { MAX_THREADS = 256, SPINS = 4000 }; // of about 10 ns each
+enum { LATE_NS = 50000 };                 // a worker that has not noticed a loop for so long has no core
 
 typedef void Body(int64_t begin, int64_t end, void *context);
+
+typedef struct Worker {
+  _Alignas(64) atomic_uint seen; // the last loop that it has noticed
+  atomic_int thread;             // the system's number of it, 0 until it has run
+  int64_t late;                  // since when it has not noticed a loop, 0: it has
+  bool moved;                    // since then
+} Worker;
 
 static struct {
   pthread_mutex_t owner; // held by the thread whose loop is running
   pthread_mutex_t lock;  // of what follows
   pthread_cond_t work, done;
+  Worker worker[MAX_THREADS];
   int workers, sleeping;
   bool caller_sleeps;
   Body *body;
@@ -93,7 +105,8 @@ static void take_parts(void) {
 
 static void *work(void *argument) {
   unsigned seen = 0;
-  (void)argument;
+  Worker *self = argument;
+  atomic_store_explicit(&self->thread, gettid(), memory_order_relaxed);
   inside = true;
   for (;;) {
     for (int i = 0; i < SPINS && atomic_load_explicit(&pool.loops, memory_order_acquire) == seen; i++)
@@ -105,6 +118,7 @@ static void *work(void *argument) {
     pool.sleeping--;
     seen = atomic_load_explicit(&pool.loops, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
+    atomic_store_explicit(&self->seen, seen, memory_order_relaxed);
     take_parts();
   }
   return NULL;
@@ -127,14 +141,57 @@ static void start_workers(int threads) {
   prepared = true;
   while (pool.workers < threads - 1) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, work, NULL) != 0)
+    memset(&pool.worker[pool.workers], 0, sizeof(Worker));
+    if (pthread_create(&thread, NULL, work, &pool.worker[pool.workers]) != 0)
       return;
     pthread_detach(thread);
     pool.workers++;
   }
 }
 
+// Lets a worker run on any core but the caller's for a moment, so that the scheduler moves it: a sandbox may refuse.
+static void move_away(pid_t thread) {
+  cpu_set_t set, others;
+  const int core = sched_getcpu();
+  if (core < 0 || sched_getaffinity(thread, sizeof set, &set) != 0)
+    return;
+  others = set;
+  CPU_CLR((size_t)core, &others);
+  if (CPU_COUNT(&others) > 0 && sched_setaffinity(thread, sizeof others, &others) == 0)
+    sched_setaffinity(thread, sizeof set, &set);
+}
+
+static int64_t nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+// Schedulers often queue a worker behind the caller on the same core, although another one is idle: on a virtual machine Linux takes idle
+// cores for taken. There it would wait as long as the caller has work, loop after loop. Called before a new loop begins.
+static void find_late_workers(void) {
+  const unsigned loop = atomic_load_explicit(&pool.loops, memory_order_relaxed);
+  int64_t now = 0;
+  for (int i = 0; i < pool.workers; i++) {
+    Worker *w = &pool.worker[i];
+    if (atomic_load_explicit(&w->seen, memory_order_relaxed) == loop) {
+      w->late = 0;
+      w->moved = false;
+      continue;
+    }
+    now = now ? now : nanoseconds();
+    const pid_t thread = atomic_load_explicit(&w->thread, memory_order_relaxed);
+    if (!w->late) {
+      w->late = now;
+    } else if (!w->moved && thread && now - w->late > LATE_NS) {
+      w->moved = true;
+      move_away(thread);
+    }
+  }
+}
+
 static void begin_loop(Body *body, void *context, int64_t n, int parts) {
+  find_late_workers();
   pthread_mutex_lock(&pool.lock);
   pool.body = body;
   pool.context = context;
