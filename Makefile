@@ -8,6 +8,7 @@
 #   NVCC=              (empty) build without the toolkit although there is one
 #   CUDA_ARCH="80 90"  compute capabilities to compile for, instead of the GPU that is present
 #   MARCH=x86-64-v3    the processor to compile for, instead of this one; for `make install` instead of its baseline
+#   LEVELS=x86-64-v4   also kernels of the CPU for these levels of instructions, chosen when a program starts (core/op/rules.mk)
 #   PREFIX=DIR         where `make install` puts the library, and DESTDIR=DIR a folder before it, for packages
 #   BUNDLE=            (empty) ignore bundle/ (see `make bundle`)
 #   ARGS="--quick"     arguments for the chapters of `make run` (--verbose: show all that they print) and for tests/run.sh of
@@ -244,7 +245,7 @@ STAMP_c := $(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(CPPFLAGS) $(
 STAMP_cxx := $(shell $(CXX) --version 2>/dev/null | head -n 1) $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(SIM_TLS) $(SIM_CPPFLAGS) $(TEST_CPPFLAGS)
 STAMP_root := $(CURDIR) $(PLUGIN_DIR)
 STAMP_link := $(CXX) $(LDFLAGS) $(LDLIBS)
-STAMP_library := $(CORE_OBJ)
+STAMP_library = $(LIBRARY_OBJ)
 STAMP_support := $(SUPPORT_OBJ) $(CHAPTER_COMMON)
 STAMP_grader := $(GRADER_OBJ)
 STAMP_inspect := $(INSPECT_OBJ)
@@ -279,6 +280,7 @@ build/stamp/where: $(HEADERS) .ci/build/where.awk
 	@touch $@
 
 include core/onnx/rules.mk
+include core/op/rules.mk
 
 # ---- CUDA sources for the simulator: rewritten as C++ ----------------------------------------------------------------
 
@@ -331,10 +333,10 @@ $(C_OBJ): $(B)/%.o: %.c $(B)/stamp/c $(RULES) | $(PACKAGES) $(WHERE) $(PROTO_H) 
 	$(Q)$(compile_c)
 
 # An archive is written whole, so that the object of a deleted source does not live on in it.
-$(LIBRARY): $(CORE_OBJ) $(PROTO_OBJ) $(B)/stamp/library
+$(LIBRARY): $(LIBRARY_OBJ) $(PROTO_OBJ) $(B)/stamp/library
 	$(call say,AR,$@)
 	@rm -f $@.new
-	$(Q)ar rcs $@.new $(CORE_OBJ) $(PROTO_OBJ) && mv $@.new $@
+	$(Q)ar rcs $@.new $(LIBRARY_OBJ) $(PROTO_OBJ) && mv $@.new $@
 
 SUPPORT := $(B)/libsupport.a
 $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support

@@ -18,6 +18,7 @@
 #include "base/state.h"
 #include "device/runtime.h"
 #include "graph/view.h"
+#include "op/levels.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <pthread.h>
@@ -212,7 +213,7 @@ static void run_kernel(const FyOpCall *call) {
     launch.in[i] = call->in[i] ? &call->in[i]->array : NULL;
   for (int i = 0; i < call->n_out; i++)
     launch.out[i] = call->out[i] ? &call->out[i]->array : NULL;
-  const int result = call->device.type == FY_CPU ? run_chosen(call->op, call->device, &launch, call->op->cpu)
+  const int result = call->device.type == FY_CPU ? run_chosen(call->op, call->device, &launch, fy_cpu_kernel(call->op))
                                                  : run_on_cuda(call->op, call->device, &launch, true);
   free_scratch(&scratch);
   check_result(call, &scratch, result);

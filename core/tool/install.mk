@@ -3,13 +3,18 @@
 # whole workbook with the command `ferry`, in a folder that may be moved: lib/ferry. core/tool/package.mk puts it into packages.
 #
 # It has a build of its own below $(B)/portable, compiled for the baseline of this kind of processor (BASELINE in the Makefile)
-# instead of for this one, so that it can be copied to other machines. MARCH=... on the command line chooses otherwise.
+# instead of for this one, so that it can be copied to other machines. MARCH=... on the command line chooses otherwise. The CPU's kernels
+# also exist for the levels above the baseline (core/op/rules.mk), and the program chooses when it starts.
 
 PREFIX ?= /usr/local
 INSTALL_ROOT = $(DESTDIR)$(abspath $(PREFIX))
 INSTALL_MARCH := $(if $(filter file,$(origin MARCH)),$(BASELINE),$(MARCH))
+LEVELS_ABOVE_x86-64 := x86-64-v3 x86-64-v4
+LEVELS_ABOVE_x86-64-v2 := x86-64-v3 x86-64-v4
+LEVELS_ABOVE_x86-64-v3 := x86-64-v4
+INSTALL_LEVELS := $(if $(filter command line,$(origin LEVELS)),$(LEVELS),$(LEVELS_ABOVE_$(INSTALL_MARCH)))
 # The same rules for a build below $(B)/portable.
-portable = $(MAKE) B='$(B)/portable' MARCH='$(INSTALL_MARCH)' INSTALLING=1 PLUGINS='$(B)/portable' $(1)
+portable = $(MAKE) B='$(B)/portable' MARCH='$(INSTALL_MARCH)' LEVELS='$(INSTALL_LEVELS)' INSTALLING=1 PLUGINS='$(B)/portable' $(1)
 
 .PHONY: install install-files tree-files
 install: ## the library and the workbook, under PREFIX=/usr/local: headers, archive, ferry.pc, ferry; for every x86-64-v3, or MARCH=...

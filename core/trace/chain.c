@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trace/chain.h"
+#include "op/levels.h"
 #include <string.h>
 
 static size_t aligned(size_t bytes) {
@@ -91,7 +92,7 @@ int fy_chain_run(const FyChain *chain, int64_t task, void *const *in, void *out,
     for (int k = 0; k < link->n_in; k++)
       launch.in[k] = &given[k];
     launch.out[0] = &result;
-    const int status = link->op->cpu(&launch);
+    const int status = fy_cpu_kernel(link->op)(&launch);
     if (status != FY_LAUNCH_OK) {
       *failed = link;
       return status;

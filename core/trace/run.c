@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "base/watch.h"
 #include "device/runtime.h"
+#include "op/levels.h"
 #include "op/random/random.h"
 #include "op/random/random_state.h"
 #include "trace/plan.h"
@@ -328,7 +329,8 @@ static void run_kernel(FyRunner *r, int i) {
   const bool cuda = r->plan->device.type == FY_CUDA;
   if (step->op->check && !cuda)
     step->op->check(launch->params, launch->in);
-  const int result = cuda ? fy_launch_on_cuda(step->op, r->plan->device.index, launch) : step->op->cpu(launch);
+  const int result =
+      cuda ? fy_launch_on_cuda(step->op, r->plan->device.index, launch) : fy_cpu_kernel(step->op)(launch);
   fy_check(result != FY_LAUNCH_NO_MEMORY, FY_OUT_OF_MEMORY_ERROR,
            "out of memory for the workspace of %s in a traced module", step->op->name);
   fy_launch_check(step->op, launch->in[0], result);
