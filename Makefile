@@ -67,6 +67,11 @@ OPENMP := -fopenmp
 
 CPPFLAGS = -Icore -Ibuild/include -D_GNU_SOURCE -MMD -MP
 CFLAGS = -std=c17 $(OPTIMIZE) -g $(WARNINGS) -Wpedantic $(OPENMP) $(SAN)
+ifeq ($(CLANG)$(filter native,$(MARCH))$(filter-out x86_64,$(MACHINE)),)
+# For processors in general GCC clears a small struct by a repeated string instruction, which takes longer than the rest of a small op.
+NO_STRINGS := unrolled_loop:256:noalign,libcall:-1:noalign
+CFLAGS += -mmemset-strategy=$(NO_STRINGS) -mmemcpy-strategy=$(NO_STRINGS)
+endif
 # The simulator's kernels are many templates: -O3 doubles their compile time, and what it gains comes from these of its parts, by
 # which the loop over a block's threads is vectorized, and lies well in the cache's lines.
 VECTORIZE := $(if $(CLANG),,-ftree-vectorize -fvect-cost-model=dynamic -fsplit-loops -falign-loops=32)
