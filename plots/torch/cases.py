@@ -130,6 +130,8 @@ def environment(row, threads, core, is_torch):
     if not row.clean:
         return result
     for name in list(result):
+        if name == "MKL_ENABLE_INSTRUCTIONS":  # with ONEDNN_MAX_CPU_ISA and ATEN_CPU_CAPABILITY: another class of processor
+            continue
         if name.startswith(("OPENBLAS_", "NVPL_", "OMP_", "GOMP_", "MKL_", "MALLOC_")):
             del result[name]
     result["OMP_NUM_THREADS"] = str(threads)
