@@ -170,36 +170,47 @@ static void time_once(const FyLaunch *launch, FyKernel *kernel, FyDevice device,
     c->seconds = seconds;
 }
 
-// Index of the best so far; -1: none can.
+static bool is_faster(const FySearch *search, int a, int b, double by) {
+  return search->candidates[a].seconds < search->candidates[b].seconds * (1 - by);
+}
+
+// Index of the best so far; -1: none can. Another than the heuristic's is the best only if it is clearly faster, so that what
+// disturbs the machine does not decide between equals.
 static int best_of(const FySearch *search) {
+  const double clearly = 0.03;
+  const int rule = search->rule;
   int best = -1;
   for (int i = 0; i < search->count; i++)
-    if (search->candidates[i].status == FY_LAUNCH_OK &&
-        (best < 0 || search->candidates[i].seconds < search->candidates[best].seconds))
+    if (search->candidates[i].status == FY_LAUNCH_OK && (best < 0 || is_faster(search, i, best, 0)))
       best = i;
+  if (best >= 0 && rule >= 0 && search->candidates[rule].status == FY_LAUNCH_OK &&
+      !is_faster(search, best, rule, clearly))
+    return rule;
   return best;
 }
 
 // In rounds, so that what disturbs the machine disturbs all: first one that counts for nothing, which makes plans and touches
-// memory, then some of which the best counts, more of them where they are short. Who is far behind after a round takes no
-// further part.
+// memory, then some of which the best counts, until the same one has been ahead for some rounds in a row; more of them where they
+// are short. Those that are far behind after a round take no further part, except for the heuristic's.
 static int search_fastest(const FyLaunch *launch, FyKernel *kernel, FyDevice device, FySearch *search) {
-  enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12 };
+  enum { STABLE_ROUNDS = 4, MOST_ROUNDS = 40 };
   const double enough = 0.02; // seconds
   double begin = now();
-  int best = -1;
+  int best = -1, stable = 0;
   for (int i = 0; i < search->count; i++)
     search->candidates[i].seconds = INFINITY;
-  for (int round = -1; round < MOST_ROUNDS && (round < LEAST_ROUNDS || now() - begin < enough); round++) {
+  for (int round = -1; round < MOST_ROUNDS && (stable < STABLE_ROUNDS || now() - begin < enough); round++) {
     for (int i = 0; i < search->count; i++) {
       FyCandidate *c = &search->candidates[i];
-      const bool behind = round > 0 && c->seconds > 2 * search->candidates[best].seconds;
+      const bool behind = round > 0 && i != search->rule && c->seconds > 2 * search->candidates[best].seconds;
       if (c->status == FY_LAUNCH_OK && !behind)
         time_once(launch, kernel, device, search, c, round >= 0);
     }
+    const int before = best;
     best = best_of(search);
     if (best < 0)
       break;
+    stable = round > 0 && best == before ? stable + 1 : 1;
     begin = round < 0 ? now() : begin;
   }
   return best;

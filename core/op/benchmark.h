@@ -8,8 +8,10 @@
 // A convolution, and its gradient with respect to the input or the weight, can be computed by several algorithms. Which
 // one is fastest depends on the sizes and on the machine. Without benchmark mode, a heuristic chooses by the sizes. In
 // benchmark mode, the first call of each configuration runs a search: it times every algorithm on the data of the call,
-// once as a warm-up and then three to twelve times, alternating between the algorithms. The best time of each counts.
-// The result is stored, and later calls of the configuration use it at no cost.
+// once as a warm-up and then in rounds, alternating between the algorithms, until the same algorithm has been the fastest
+// in four rounds in a row (at most 40 rounds). The best time of each counts. The heuristic's choice is timed as well, and
+// another algorithm replaces it only if it takes at least 3 % less time. The result is stored, and later calls of the
+// configuration use it at no cost.
 //
 // A configuration consists of the direction (forward, gradient of the input, gradient of the weight), the sizes of
 // input and weight, stride, padding, dilation, groups, bias, dtype, memory layout, device, and, on the CPU, the number

@@ -21,7 +21,7 @@ typedef struct FySearch {
   char what[160];               // the same for a reader
   FyCandidate candidates[FY_MOST_CANDIDATES];
   int count;
-  int rule;       // of these, what stands for the rule's choice in a report where nothing is timed; -1: none
+  int rule;       // of these, the heuristic's choice, which the others have to beat clearly; -1: none
   int *algorithm; // in the parameters that the launch points to: 0 is the rule
 } FySearch;
 

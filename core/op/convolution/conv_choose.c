@@ -57,6 +57,7 @@ static Conv conv_of(const FyLaunch *l, Pass pass) {
 
 static void add(FySearch *search, FyConvAlgorithm algorithm) {
   static const char *const names[FY_CONV_ALGORITHMS] = {
+      [FY_CONV_BY_RULE] = "heuristic",
       [FY_CONV_IM2COL] = "columns and a product",
       [FY_CONV_DNN] = "oneDNN direct, in chunks",
       [FY_CONV_DNN_WHOLE] = "oneDNN direct, whole batch",
@@ -100,6 +101,8 @@ static void add_cpu(FySearch *search, const Conv *c) {
     add(search, FY_CONV_DNN_WHOLE);
   if (fy_backends_winograd() && fy_winograd_suits(c->dtype, &c->s) && c->s.c >= FEW && c->s.o >= FEW)
     add(search, FY_CONV_WINOGRAD);
+  search->rule = search->count; // of a layer's two gradients it may compute each by another algorithm
+  add(search, FY_CONV_BY_RULE);
 }
 
 static void add_cuda(FySearch *search, const Conv *c) {
