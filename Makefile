@@ -348,6 +348,8 @@ $(SUPPORT): $(SUPPORT_OBJ) $(B)/stamp/support
 	@rm -f $@.new
 	$(Q)ar rcs $@.new $(SUPPORT_OBJ) && mv $@.new $@
 
+$(B)/chapters/gpt_text.o: chapters/plays.txt
+
 # For ./ferry play and the live book, which build changed copies of the chapters' programs.
 $(CHAPTER_LIBRARY): $(CHAPTER_COMMON) $(B)/stamp/support
 	@rm -f $@.new
@@ -355,9 +357,9 @@ $(CHAPTER_LIBRARY): $(CHAPTER_COMMON) $(B)/stamp/support
 
 link = $(Q)$(CXX) $(1) -o $@ $(LDFLAGS) $(2) $(LDLIBS)
 
-$(CHAPTER_PROGRAMS): $(B)/%: $(B)/%.o $(CHAPTER_COMMON) $(LIBRARY) $(B)/stamp/link $(B)/stamp/support
+$(CHAPTER_PROGRAMS): $(B)/%: $(B)/%.o $(CHAPTER_LIBRARY) $(LIBRARY) $(B)/stamp/link $(B)/stamp/support
 	$(call say,LINK,$@)
-	$(call link,$< $(CHAPTER_COMMON),$(LIBRARY))
+	$(call link,$<,$(CHAPTER_LIBRARY) $(LIBRARY))
 
 $(CHAPTER_CU_PROGRAMS): $(B)/%: $(B)/sim/%.o $(LIBRARY) $(B)/stamp/link
 	$(call say,LINK,$@)
