@@ -39,10 +39,10 @@ typedef struct Attention {
 } Attention;
 
 // (T, T): 0 where token i may look at token j, j <= i, and minus infinity elsewhere
-static FyTensor *causal_mask(int64_t T, FyDevice device) {
+static FyTensor *causal_mask(int64_t T, FyDType dtype, FyDevice device) {
   FyTensor *position = fy_arange((double)T, .device = device);
   FyTensor *future = fy_gt(fy_unsqueeze(position, 0), fy_unsqueeze(position, 1)); // [i][j]: j > i
-  FyTensor *zeros = fy_zeros(fy_shape(T, T), .device = device);
+  FyTensor *zeros = fy_zeros(fy_shape(T, T), .dtype = dtype, .device = device);
   return fy_where(future, fy_full_like(zeros, -INFINITY), zeros);
 }
 
@@ -56,7 +56,7 @@ static FyTensor *attention_forward(FyModule *self, FyTensor *x) {
   }
   FyTensor *scores = fy_matmul(part[0], fy_transpose(part[1], -2, -1)); // (B, H, T, T)
   scores = fy_mul_scalar(scores, 1 / sqrt((double)D));
-  scores = fy_add(scores, causal_mask(T, fy_device_of(x)));
+  scores = fy_add(scores, causal_mask(T, fy_dtype_of(scores), fy_device_of(x)));
   FyTensor *mixed = fy_matmul(fy_softmax(scores, -1), part[2]); // (B, H, T, D)
   return fy_forward(attention->out, fy_reshape(fy_transpose(mixed, 1, 2), fy_shape(B, T, C)));
 }
@@ -147,6 +147,10 @@ FyModule *new_gpt(const GptConfig *config, uint64_t seed) {
   return &gpt->base;
 }
 // [end]
+
+FyModule *gpt_block(FyModule *gpt, int i) {
+  return fy_sequential_at(((Gpt *)gpt)->blocks, i);
+}
 
 // [loss]
 FyTensor *gpt_loss(FyModule *gpt, const Batch *batch) {

@@ -44,6 +44,9 @@ typedef struct GptConfig {
 // Creates the model on the CPU: tokens (B, T) -> logits (B, T, vocabulary). The seed determines the weights.
 FyModule *new_gpt(const GptConfig *config, uint64_t seed);
 
+// Returns block `i` of the model: (B, T, C) -> (B, T, C).
+FyModule *gpt_block(FyModule *gpt, int i);
+
 // Returns the mean cross entropy of the batch, 0-dim.
 FyTensor *gpt_loss(FyModule *gpt, const Batch *batch);
 

@@ -1,0 +1,132 @@
+// Lesson 34, docs/34_fast_gpt.md: checking the GPT of lesson 33, and making it fast.
+#include "gpt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS = 20 };
+
+// ---- the same losses as PyTorch -------------------------------------------------------------------------------------
+
+// [steps]
+typedef struct Run {
+  GptConfig config;
+  FyTensor *tokens, *targets; // (STEPS, B, T) and (STEPS, B * T), on the CPU
+} Run;
+
+static void train_steps(const Run *run, FyDevice device, float *losses) {
+  fy_scope {
+    FyModule *gpt = fy_module_to(new_gpt(&run->config, 0), device);
+    FyOptimizer *optimizer = fy_adamw(fy_parameters(gpt), .lr = 1e-3);
+    for (int step = 0; step < STEPS; step++) {
+      fy_scope {
+        Batch batch = {fy_to(fy_select(run->tokens, 0, step), device), fy_to(fy_select(run->targets, 0, step), device)};
+        FyTensor *loss = gpt_loss(gpt, &batch);
+        fy_backward(loss);
+        fy_step(optimizer);
+        fy_zero_grad(optimizer);
+        losses[step] = (float)fy_item(loss);
+      }
+    }
+  }
+}
+// [end]
+
+static Run small_run(const Corpus *corpus) {
+  enum { B = 4, T = 16 };
+  Run run = {.config = {corpus->vocabulary, T, 2, 2, 32}};
+  fy_manual_seed(1);
+  FyTensor *tokens[STEPS], *targets[STEPS];
+  for (int i = 0; i < STEPS; i++) {
+    Batch batch = random_batch(corpus, true, B, T, FY_CPU_DEVICE);
+    tokens[i] = batch.tokens;
+    targets[i] = batch.targets;
+  }
+  run.tokens = fy_stack((FyTensors){STEPS, tokens}, 0);
+  run.targets = fy_stack((FyTensors){STEPS, targets}, 0);
+  return run;
+}
+
+// [export]
+// Writes what PyTorch needs for the same steps: the initial weights, and the batches.
+static void export_run(const Run *run, const char *path) {
+  FyTensorList *state = fy_state_dict(new_gpt(&run->config, 0));
+  fy_list_add(state, "tokens", run->tokens);
+  fy_list_add(state, "targets", run->targets);
+  fy_safetensors_save(path, state, NULL);
+}
+// [end]
+
+static void print_losses(const Run *run, FyDevice device) {
+  heading("The losses of 20 steps");
+  float losses[STEPS];
+  train_steps(run, device, losses);
+  for (int step = 0; step < STEPS; step++) {
+    printf("%.6f%s", losses[step], step % 5 == 4 ? "\n" : "  ");
+  }
+}
+
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+// [gradcheck]
+static FyTensor *run_block(FyTensor *const *inputs, void *block) {
+  return fy_forward((FyModule *)block, inputs[0]); // the other inputs are the block's parameters
+}
+
+static void check_gradients(FyDevice device) {
+  heading("Gradients against differences");
+  FyModule *gpt = new_gpt(&(GptConfig){.vocabulary = 5, .context = 3, .layers = 1, .heads = 2, .width = 4}, 0);
+  FyModule *block = gpt_block(gpt, 0);
+  fy_module_to_dtype(fy_module_to(block, device), FY_FLOAT64);
+  FyTensor *inputs[20] = {fy_randn(fy_shape(1, 3, 4), .dtype = FY_FLOAT64, .device = device, .requires_grad = true)};
+  FyTensorList *parameters = fy_parameters(block);
+  for (int i = 0; i < parameters->count; i++) {
+    inputs[i + 1] = parameters->items[i];
+    fy_no_grad {
+      fy_normal_(inputs[i + 1], 0, 1); // with weights near 0, a wrong gradient would be near 0 too
+    }
+  }
+  char message[200] = "";
+  bool right = fy_gradcheck(run_block, block, (FyTensors){parameters->count + 1, inputs}, message, sizeof message);
+  printf("gradients of the input and of %d parameters of a block: %s\n%s", parameters->count, truth(right), message);
+}
+// [end]
+
+// ---- two devices ----------------------------------------------------------------------------------------------------
+
+// [devices]
+static void compare_devices(const Run *run, FyDevice device) {
+  heading("The CPU and the device");
+  float cpu[STEPS], other[STEPS], largest = 0;
+  train_steps(run, FY_CPU_DEVICE, cpu);
+  train_steps(run, device, other);
+  for (int step = 0; step < STEPS; step++) {
+    largest = fmaxf(largest, fabsf(cpu[step] - other[step]));
+  }
+  printf("largest difference of the losses on cpu and %s: %.1e\n", fy_device_name_of(device), largest);
+  printf("below 1e-4: %s\n", truth(largest < 1e-4f));
+}
+// [end]
+
+int main(int argc, char **argv) {
+  const char *export = NULL;
+  const ChapterOption options[] = {
+      {"--export", "write the initial weights and the batches of section 1 to a file, and stop", "FILE", &export, 0, 0},
+  };
+  Chapter chapter =
+      chapter_begin_with(argc, argv, "Lesson 34: checking the GPT and making it fast",
+                         "The GPT's losses and gradients are checked, and its steps profiled.", 1, options);
+  Corpus corpus = load_plays();
+  fy_scope {
+    Run run = small_run(&corpus);
+    if (export) {
+      export_run(&run, export);
+      return 0;
+    }
+    print_losses(&run, chapter.device);
+    check_gradients(chapter.device);
+    compare_devices(&run, chapter.device);
+  }
+  return 0;
+}
