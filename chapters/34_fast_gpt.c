@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 enum { STEPS = 20 };
 
@@ -18,7 +18,7 @@ typedef struct Run {
 static void train_steps(const Run *run, FyDevice device, float *losses) {
   fy_scope {
     FyModule *gpt = fy_module_to(new_gpt(&run->config, 0), device);
-    FyOptimizer *optimizer = fy_adamw(fy_parameters(gpt), .lr = 1e-3);
+    FyOptimizer *optimizer = fy_adamw(fy_parameters(gpt), .lr = 5e-3);
     for (int step = 0; step < STEPS; step++) {
       fy_scope {
         Batch batch = {fy_to(fy_select(run->tokens, 0, step), device), fy_to(fy_select(run->targets, 0, step), device)};
@@ -109,15 +109,63 @@ static void compare_devices(const Run *run, FyDevice device) {
 }
 // [end]
 
+// ---- where the time goes --------------------------------------------------------------------------------------------
+
+// [profile]
+static void train_step(FyModule *gpt, FyOptimizer *optimizer, const Batch *batch) {
+  fy_scope {
+    fy_backward(gpt_loss(gpt, batch));
+    fy_step(optimizer);
+    fy_zero_grad(optimizer);
+  }
+}
+
+static void profile_step(const GptConfig *config, const Corpus *corpus, int64_t B, FyDevice device) {
+  heading("A profile of a step");
+  FyModule *gpt = fy_module_to(new_gpt(config, 0), device);
+  FyOptimizer *optimizer = fy_adamw(fy_parameters(gpt), .lr = 1e-3);
+  Batch batch = random_batch(corpus, true, B, config->context, device);
+  train_step(gpt, optimizer, &batch); // warm-up
+  FyProfile *profile;
+  fy_profile(profile, FY_PROFILE_CPU) {
+    train_step(gpt, optimizer, &batch);
+  }
+  printf("%s", fy_key_averages_table(fy_key_averages(profile), .sort_by = "self_cpu_time_total", .row_limit = 12));
+}
+// [end]
+
+// ---- speed ----------------------------------------------------------------------------------------------------------
+
+// Prints the time of each of `steps` steps, for tests/chapters/against_llmc.sh.
+static void time_steps(const GptConfig *config, const Corpus *corpus, int64_t B, int steps) {
+  FyModule *gpt = new_gpt(config, 0);
+  FyOptimizer *optimizer = fy_adamw(fy_parameters(gpt), .lr = 1e-3);
+  Batch batch = random_batch(corpus, true, B, config->context, FY_CPU_DEVICE);
+  train_step(gpt, optimizer, &batch); // warm-up
+  for (int step = 0; step < steps; step++) {
+    double seconds = 0;
+    timed(seconds, FY_CPU_DEVICE) {
+      train_step(gpt, optimizer, &batch);
+    }
+    printf("step %.3f ms\n", 1e3 * seconds);
+  }
+}
+
 int main(int argc, char **argv) {
-  const char *export = NULL;
+  const char *export = NULL, *steps = NULL;
   const ChapterOption options[] = {
       {"--export", "write the initial weights and the batches of section 1 to a file, and stop", "FILE", &export, 0, 0},
+      {"--time", "time N training steps on the CPU, and stop", "N", &steps, 1, 1e6},
   };
   Chapter chapter =
       chapter_begin_with(argc, argv, "Lesson 34: checking the GPT and making it fast",
-                         "The GPT's losses and gradients are checked, and its steps profiled.", 1, options);
+                         "The GPT's losses and gradients are checked, and its steps profiled.", 2, options);
   Corpus corpus = load_plays();
+  const GptConfig config = {corpus.vocabulary, 64, 4, 4, 128}; // lesson 33's
+  if (steps) {
+    time_steps(&config, &corpus, 32, atoi(steps));
+    return 0;
+  }
   fy_scope {
     Run run = small_run(&corpus);
     if (export) {
@@ -127,6 +175,7 @@ int main(int argc, char **argv) {
     print_losses(&run, chapter.device);
     check_gradients(chapter.device);
     compare_devices(&run, chapter.device);
+    profile_step(chapter.quick ? &run.config : &config, &corpus, chapter.quick ? 4 : 32, FY_CPU_DEVICE);
   }
   return 0;
 }

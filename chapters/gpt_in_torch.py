@@ -71,7 +71,7 @@ vocabulary, width = state["token_table"].shape
 layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks."))
 gpt = Gpt(vocabulary, len(state["position_table"]), layers, width)
 gpt.load_state_dict(state)
-optimizer = torch.optim.AdamW(gpt.parameters(), lr=1e-3)
+optimizer = torch.optim.AdamW(gpt.parameters(), lr=5e-3)
 for step in range(len(tokens)):
     loss = F.cross_entropy(gpt(tokens[step]).flatten(0, 1), targets[step])
     optimizer.zero_grad()

@@ -26,9 +26,9 @@ ends_well
 has '^576460 characters, 63 of them different'
 has '^28000 parameters$'
 has '^loss 4\.1[0-9]*; a guess among 63 characters has ln\(63\) = 4\.143$'
-awk '$1 == "40" && NF == 3 { exit !($2 < 3.5 && $3 < 3.5) } END { if (NR == 0) exit 1 }' "$work/out" &&
+awk '$1 == "40" && NF == 3 { exit !($2 < 3.7 && $3 < 3.7) } END { if (NR == 0) exit 1 }' "$work/out" &&
   grep -q '^40 ' "$work/out"
-report $? 'it learns: 40 steps lower both losses from 4.14 to less than 3.5' "$(grep '^40 ' "$work/out")"
+report $? 'it learns: 40 steps lower both losses from 4.14 to less than 3.7' "$(grep '^40 ' "$work/out")"
 sed -n '/^ROMEO:/,$p' "$work/out" >"$work/first"
 run 33_gpt --quick --steps 40
 sed -n '/^ROMEO:/,$p' "$work/out" >"$work/second"
