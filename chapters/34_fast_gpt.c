@@ -35,7 +35,7 @@ static void train_steps(const Run *run, FyDevice device, float *losses) {
 
 static Run small_run(const Corpus *corpus) {
   enum { B = 4, T = 16 };
-  Run run = {.config = {corpus->vocabulary, T, 2, 2, 32}};
+  Run run = {.config = gpt_config(corpus->vocabulary, true)};
   fy_manual_seed(1);
   FyTensor *tokens[STEPS], *targets[STEPS];
   for (int i = 0; i < STEPS; i++) {
@@ -161,7 +161,7 @@ int main(int argc, char **argv) {
       chapter_begin_with(argc, argv, "Lesson 34: checking the GPT and making it fast",
                          "The GPT's losses and gradients are checked, and its steps profiled.", 2, options);
   Corpus corpus = load_plays();
-  const GptConfig config = {corpus.vocabulary, 64, 4, 4, 128}; // lesson 33's
+  const GptConfig config = gpt_config(corpus.vocabulary, false);
   if (steps) {
     time_steps(&config, &corpus, 32, atoi(steps));
     return 0;

@@ -95,6 +95,15 @@ static FyModule *new_block(const GptConfig *config) {
 
 // ---- the model ------------------------------------------------------------------------------------------------------
 
+// [sizes]
+GptConfig gpt_config(int vocabulary, bool small) {
+  if (small) {
+    return (GptConfig){.vocabulary = vocabulary, .context = 16, .layers = 2, .heads = 2, .width = 32};
+  }
+  return (GptConfig){.vocabulary = vocabulary, .context = 64, .layers = 4, .heads = 4, .width = 128};
+}
+// [end]
+
 // [gpt]
 typedef struct Gpt {
   FyModule base;
@@ -104,12 +113,24 @@ typedef struct Gpt {
   GptConfig config;
 } Gpt;
 
+static FyTensor *run_block(void *block, FyTensor *const *inputs) {
+  return fy_forward((FyModule *)block, inputs[0]);
+}
+
+static FyTensor *run_blocks(Gpt *gpt, FyTensor *x) {
+  for (int i = 0; i < gpt->config.layers; i++) {
+    FyModule *block = fy_sequential_at(gpt->blocks, i);
+    x = gpt->config.checkpoint ? fy_checkpoint(run_block, block, x) : fy_forward(block, x);
+  }
+  return x;
+}
+
 // (B, T) -> (B, T, V)
 static FyTensor *gpt_forward(FyModule *self, FyTensor *tokens) {
   Gpt *gpt = (Gpt *)self;
   FyTensor *positions = fy_narrow(gpt->position_table, 0, 0, fy_size_at(tokens, 1)); // (T, C)
   FyTensor *x = fy_add(fy_embedding(tokens, gpt->token_table), positions);           // (B, T, C)
-  x = fy_forward_each(x, gpt->blocks, gpt->norm);
+  x = fy_forward(gpt->norm, run_blocks(gpt, x));
   return fy_linear(x, gpt->token_table, NULL); // the logits: how well each token of the vocabulary fits
 }
 // [end]

@@ -37,9 +37,13 @@ typedef struct GptConfig {
   int vocabulary;
   int context; // T: the most tokens that the model sees at once
   int layers, heads;
-  int width; // C: numbers for each token; a multiple of `heads`
+  int width;       // C: numbers for each token; a multiple of `heads`
+  bool checkpoint; // keep only the inputs of the blocks for backward (lesson 35)
 } GptConfig;
 // [end]
+
+// The sizes of the lessons: about 800,000 parameters, or 28,000 for --quick.
+GptConfig gpt_config(int vocabulary, bool small);
 
 // Creates the model on the CPU: tokens (B, T) -> logits (B, T, vocabulary). The seed determines the weights.
 FyModule *new_gpt(const GptConfig *config, uint64_t seed);

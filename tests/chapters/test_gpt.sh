@@ -53,6 +53,31 @@ difference() { # FILE FILE
     awk '{ d = $1 > $2 ? $1 - $2 : $2 - $1; if (NF != 2) d = 9; if (d > most) most = d } END { printf "%.0f", most * 1e6 }'
 }
 
+# ---- lesson 35 -------------------------------------------------------------------------------------------------------
+
+run 35_train_gpt --quick
+ends_well
+has '^the losses differ by less than 1 %: True$'
+has '^the gradients are equal: True$'
+awk '$1 == "False" { without = $2 } $1 == "True" { with = $2 } END { exit !(with > 0 && with < without) }' "$work/out"
+report $? 'checkpointing takes less memory' "$(grep -E '^(True|False) ' "$work/out" | tr '\n' ' ')"
+has '^8 steps, and 4 steps, a file and 4 more: the weights are equal: True$'
+has '^without the file, after 4 steps: False$'
+if command -v mpirun >/dev/null && [ -e build/libferry-mpi.so ]; then
+  has '^step 6: one rank 3\.[0-9]+, mean of 2 ranks 3\.[0-9]+$'
+  has '^equal to 1e-4: True$'
+else
+  has '^There is no Open MPI here'
+fi
+[ "$(grep -c '^JULIET:$' "$work/out")" = 3 ] && [ "$(awk '/^temperature/ { getline; getline; print }' "$work/out" | sort -u | wc -l)" = 3 ]
+report $? 'each temperature gives another text' "$(tail -n 8 "$work/out" | tr '\n' ' ')"
+run 33_gpt --quick --steps 5 --save "$work/weights.safetensors"
+run 35_train_gpt --quick --weights "$work/weights.safetensors"
+ends_well
+hasnt '^mean loss of the last quarter'
+
+# ---- PyTorch ---------------------------------------------------------------------------------------------------------
+
 python=$(.ci/build/python_with_torch.sh 2>/dev/null)
 if [ -z "$python" ]; then
   echo 'ok the losses are those of PyTorch # SKIP PyTorch is not installed'
