@@ -134,6 +134,46 @@ static void profile_step(const GptConfig *config, const Corpus *corpus, int64_t 
 }
 // [end]
 
+// ---- fusion ---------------------------------------------------------------------------------------------------------
+
+// [fused]
+static double seconds_of_step(const GptConfig *config, const Corpus *corpus, int64_t B, int steps) {
+  FyModule *gpt = new_gpt(config, 0);
+  FyOptimizer *optimizer = fy_adamw(fy_parameters(gpt), .lr = 1e-3);
+  Batch batch = random_batch(corpus, true, B, config->context, FY_CPU_DEVICE);
+  double best = INFINITY;
+  for (int step = 0; step <= steps; step++) { // the first one is the warm-up
+    double seconds = 0;
+    timed(seconds, FY_CPU_DEVICE) {
+      train_step(gpt, optimizer, &batch);
+    }
+    best = step > 0 ? fmin(best, seconds) : best;
+  }
+  return best;
+}
+
+static void compare_fused(const Run *run, GptConfig config, const Corpus *corpus, int64_t B, int steps) {
+  heading("Layer norm in three ops");
+  Run fused = *run;
+  float plain_losses[STEPS], fused_losses[STEPS], largest = 0;
+  fused.config.fused = true;
+  train_steps(run, FY_CPU_DEVICE, plain_losses);
+  train_steps(&fused, FY_CPU_DEVICE, fused_losses);
+  for (int step = 0; step < STEPS; step++) {
+    largest = fmaxf(largest, fabsf(plain_losses[step] - fused_losses[step]));
+  }
+  printf("the losses of 20 steps are equal to 1e-4: %s\n\n", truth(largest < 1e-4f));
+  Table table = table_begin({"layer norm", 12}, {"step", 10});
+  for (int on = 0; on < 2; on++) {
+    config.fused = on;
+    fy_scope {
+      table_row(&table, on ? "three ops" : "nine ops",
+                time_text(FY_CPU_DEVICE, seconds_of_step(&config, corpus, B, steps)));
+    }
+  }
+}
+// [end]
+
 // ---- speed ----------------------------------------------------------------------------------------------------------
 
 // Prints the time of each of `steps` steps, for tests/chapters/against_llmc.sh.
@@ -161,8 +201,9 @@ int main(int argc, char **argv) {
       chapter_begin_with(argc, argv, "Lesson 34: checking the GPT and making it fast",
                          "The GPT's losses and gradients are checked, and its steps profiled.", 2, options);
   Corpus corpus = load_plays();
-  const GptConfig config = gpt_config(corpus.vocabulary, false);
+  GptConfig config = gpt_config(corpus.vocabulary, false);
   if (steps) {
+    config.fused = true;
     time_steps(&config, &corpus, 32, atoi(steps));
     return 0;
   }
@@ -176,6 +217,7 @@ int main(int argc, char **argv) {
     check_gradients(chapter.device);
     compare_devices(&run, chapter.device);
     profile_step(chapter.quick ? &run.config : &config, &corpus, chapter.quick ? 4 : 32, FY_CPU_DEVICE);
+    compare_fused(&run, chapter.quick ? run.config : config, &corpus, chapter.quick ? 4 : 32, chapter.quick ? 2 : 20);
   }
   return 0;
 }

@@ -8,23 +8,37 @@
 
 // ---- a block --------------------------------------------------------------------------------------------------------
 
+// [fused]
+// Lesson 34: a batch of one image whose channels are the tokens. Batch norm then normalizes each token, in one op.
+static FyTensor *normalized_rows(FyTensor *x) {
+  int64_t C = fy_size_at(x, -1);
+  FyTensor *image = fy_view(x, fy_shape(1, fy_numel(x) / C, C, 1)); // (N, channels, H, W)
+  return fy_view_as(fy_batch_norm(image, NULL, NULL, NULL, NULL, true, 0, 1e-5), x);
+}
+// [end]
+
 // [layer_norm]
 typedef struct LayerNorm {
   FyModule base;
   FyTensor *weight, *bias; // (C)
+  bool fused;
 } LayerNorm;
 
 // (B, T, C) -> (B, T, C): each token's numbers get mean 0 and variance 1, then a scale and an offset that are learned.
 static FyTensor *layer_norm_forward(FyModule *self, FyTensor *x) {
   LayerNorm *norm = (LayerNorm *)self;
+  if (norm->fused) {
+    return fy_add(fy_mul(normalized_rows(x), norm->weight), norm->bias);
+  }
   FyTensor *centered = fy_sub(x, fy_mean_dim(x, -1, true));
   FyTensor *variance = fy_mean_dim(fy_mul(centered, centered), -1, true); // (B, T, 1)
   FyTensor *scaled = fy_div(centered, fy_sqrt(fy_add_scalar(variance, 1e-5)));
   return fy_add(fy_mul(scaled, norm->weight), norm->bias);
 }
 
-static FyModule *new_layer_norm(int width) { // PyTorch: nn.LayerNorm(width)
+static FyModule *new_layer_norm(int width, bool fused) { // PyTorch: nn.LayerNorm(width)
   LayerNorm *norm = fy_module_new(LayerNorm, layer_norm_forward);
+  norm->fused = fused;
   fy_register_parameter(norm, weight, fy_ones(fy_shape(width)));
   fy_register_parameter(norm, bias, fy_zeros(fy_shape(width)));
   return &norm->base;
@@ -85,9 +99,9 @@ static FyTensor *block_forward(FyModule *self, FyTensor *x) {
 static FyModule *new_block(const GptConfig *config) {
   Block *block = fy_module_new(Block, block_forward);
   int C = config->width;
-  fy_register_module(block, norm1, new_layer_norm(C));
+  fy_register_module(block, norm1, new_layer_norm(C, config->fused));
   fy_register_module(block, attention, new_attention(config));
-  fy_register_module(block, norm2, new_layer_norm(C));
+  fy_register_module(block, norm2, new_layer_norm(C, config->fused));
   fy_register_module(block, mlp, fy_nn_sequential(fy_nn_linear(C, 4 * C), fy_nn_gelu(), fy_nn_linear(4 * C, C)));
   return &block->base;
 }
@@ -112,7 +126,9 @@ typedef struct Gpt {
   FyModule *blocks, *norm;
   GptConfig config;
 } Gpt;
+// [end]
 
+// [blocks]
 static FyTensor *run_block(void *block, FyTensor *const *inputs) {
   return fy_forward((FyModule *)block, inputs[0]);
 }
@@ -124,7 +140,9 @@ static FyTensor *run_blocks(Gpt *gpt, FyTensor *x) {
   }
   return x;
 }
+// [end]
 
+// [gpt_forward]
 // (B, T) -> (B, T, V)
 static FyTensor *gpt_forward(FyModule *self, FyTensor *tokens) {
   Gpt *gpt = (Gpt *)self;
@@ -163,7 +181,7 @@ FyModule *new_gpt(const GptConfig *config, uint64_t seed) {
     blocks[i] = new_block(config);
   }
   fy_register_module(gpt, blocks, fy_nn_sequential_with(blocks));
-  fy_register_module(gpt, norm, new_layer_norm(config->width));
+  fy_register_module(gpt, norm, new_layer_norm(config->width, config->fused));
   init_weights(gpt);
   return &gpt->base;
 }

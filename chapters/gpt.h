@@ -38,6 +38,7 @@ typedef struct GptConfig {
   int context; // T: the most tokens that the model sees at once
   int layers, heads;
   int width;       // C: numbers for each token; a multiple of `heads`
+  bool fused;      // layer norm by the library's batch norm (lesson 34)
   bool checkpoint; // keep only the inputs of the blocks for backward (lesson 35)
 } GptConfig;
 // [end]

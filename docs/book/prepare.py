@@ -26,6 +26,7 @@ PARTS = (
     ("Part one: tensors and devices", range(1, 11)),
     ("Part two: making it fast", range(11, 19)),
     ("Part three: inside the GPU", range(19, 33)),
+    ("Part four: a GPT", range(33, 36)),
 )
 TOOLS = ("performance", "predict", "inspector", "races", "step", "live", "editors", "notebook", "model", "scaling", "cuda_programs", "grading")
 

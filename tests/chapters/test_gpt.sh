@@ -43,6 +43,7 @@ run 34_fast_gpt --quick
 ends_well
 has '^gradients of the input and of 12 parameters of a block: True$'
 has '^below 1e-4: True$'
+has '^the losses of 20 steps are equal to 1e-4: True$'
 grep -E '^[0-9.]+(  [0-9.]+){4}$' "$work/out" >"$work/losses"
 [ "$(wc -w <"$work/losses")" = 20 ]
 report $? 'it prints 20 losses' "$(wc -w <"$work/losses")"
