@@ -131,14 +131,14 @@ int main(int argc, char **argv) {
   const char *full = NULL, *steps = NULL, *prompt = "ROMEO:\n", *save = NULL;
   const ChapterOption options[] = {
       {"--full", "train for minutes instead of seconds", NULL, &full, 0, 0},
-      {"--steps", "training steps (250; with --full 4000)", "N", &steps, 5, 1e6},
+      {"--steps", "training steps (250; with --full 2500)", "N", &steps, 5, 1e6},
       {"--prompt", "the beginning of the sample (ROMEO:)", "TEXT", &prompt, 0, 0},
       {"--save", "write the trained weights to a file, as safetensors", "FILE", &save, 0, 0},
   };
   Chapter chapter = chapter_begin_with(argc, argv, "Lesson 33: a GPT in C", "A GPT learns to write plays.", 4, options);
   Corpus corpus = load_plays();
   Run run = {.corpus = &corpus, .batch_size = chapter.quick ? 4 : 32};
-  run.steps = steps ? atoi(steps) : chapter.quick ? 10 : full ? 4000 : 250;
+  run.steps = steps ? atoi(steps) : chapter.quick ? 10 : full ? 2500 : 250;
   run.config = gpt_config(corpus.vocabulary, chapter.quick);
   run.device = chapter.simulated && !chapter.quick ? FY_CPU_DEVICE : chapter.device; // a simulator is too slow to train
   fy_scope {
