@@ -36,7 +36,7 @@ endif
 # What the program takes of the library: objects that need no other.
 FERRY_CORE_OBJ := $(addprefix $(B)/core/,model/architectures.o model/count_names.o model/gpu.o model/gpus.o model/kernel.o base/json_scan.o)
 FERRY_OBJ := $(patsubst %.c,$(B)/%.o,$(GRADER_C) $(CHECK_C))
-REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C))
+REPLIES_OBJ := $(patsubst %.c,$(B)/%.o,$(REPLIES_C) $(JUDGE_C) $(CHECK_C) core/tool/print/language.c)
 SANDBOX_OBJ := $(patsubst %.c,$(B)/%.o,$(SANDBOX_C))
 SANDBOX_TEST := $(SANDBOX_TEST_C:%.c=$(B)/%)
 SCALE_OBJ := $(patsubst %.c,$(B)/%.o,$(SCALE_C) $(SCALE_TEST_C))
