@@ -190,6 +190,7 @@ export FERRY_BUILD=$build CMOCKA_MESSAGE_OUTPUT=stdout
 [ -n "$gpu" ] || unset FERRY_SIM_DEVICES FERRY_SIM_MODE
 
 work=$(mktemp -d)
+export FERRY_CONV_COSTS=${FERRY_CONV_COSTS:-off} # the same algorithms on every machine, and nothing written to its caches
 export XDG_DATA_HOME=$work/data # empty: data sets that the user fetched change what chapters print
 declare -A run_of_pid=()
 stop() {

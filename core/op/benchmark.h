@@ -56,7 +56,8 @@ FY_API bool fy_backends_deterministic(void);
 // Turn Winograd's algorithm for 3x3 convolutions on or off, and return whether it is on. It is on at first. If it is
 // off, neither the heuristic nor benchmark mode uses it, and cuDNN's versions are excluded as well.
 //
-// The heuristic uses it only on the CPU, where it is clearly faster: for float32, stride 1, padding of at most 2, no
+// The heuristic uses it only on the CPU, where it is clearly faster by costs measured on this machine
+// (core/op/convolution/conv_costs.h; fixed ones in deterministic mode): for float32, stride 1, padding of at most 2, no
 // dilation or groups, 16 or more input and output channels (whose product is at most 256 * 256), and at least 128 tiles
 // of 4 by 4 outputs, of which the images fill most. Its error is 2 to 4 times that of a direct convolution, and depends
 // on the largest products in a tile (core/op/convolution/winograd.h). Infinities, NaN and overflow give the same

@@ -54,6 +54,10 @@ bool fy_winograd_suits(FyDType dtype, const FyConvShape *s) {
          s->padding <= 2 && s->n > 0 && s->c > 0 && s->o > 0;
 }
 
+int fy_winograd_vector_bytes(void) {
+  return WINO_BYTES;
+}
+
 static Side side_of(const float *data, bool last, int64_t c, int64_t h, int64_t w, int64_t padding, int64_t more) {
   return (Side){data, last, c, h, w, over(c, WINO_VL) * WINO_VL, padding, more};
 }

@@ -58,6 +58,8 @@ enum { FY_WINOGRAD_LARGE = 1 };
 // float32, kernels of 3 by 3 without strides, dilation or groups, and a padding of at most 2.
 bool fy_winograd_suits(FyDType dtype, const FyConvShape *s);
 
+int fy_winograd_vector_bytes(void);
+
 // Of a convolution that suits, as fy_dnn_forward and its gradients (conv_cpu.h): row-major but for what a hook says. Any thread; never
 // raise; the same bits for any number of threads.
 int fy_winograd_forward(FyLaunch *l, const FyConvShape *s, const void *x, const void *weight, const void *bias,
