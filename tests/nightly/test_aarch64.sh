@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Ferry on 64-bit ARM: this commit is cross-compiled, and a part of it runs under qemu: the tests of core/base, the simulator's
-# blocks and warps, the reference solutions of five kernel exercises, and what the inspector links a program with.
+# Ferry on 64-bit ARM: this commit is cross-compiled, and a part of it runs under qemu: the tests of core/base and of the
+# CPU's kernels and plans, the simulator's blocks and warps, the reference solutions of five kernel exercises, and what the inspector links a program with.
 # The libraries for that processor are unpacked from Debian's packages, which come from where this machine's apt gets them.
 # run:
 # timeout: 14400
@@ -56,7 +56,8 @@ build=build/aarch64
 
 nice make NVCC= BUNDLE= build/cu2cpp build/include/ferry_where.h build/include/onnx.pb-c.c >"$work/out" 2>&1
 ended $? 'cu2cpp and the generated headers'
-mapfile -t tests < <(find tests/core/base -name 'test_*.c' | sed "s@\.c\$@@; s@^@$build/@")
+kernel_tests='core/op/test_(golden|numbers|sum_order|extremum|bfloat16|random|streaming)\.c|core/trace/test_(traced|ops)\.c'
+mapfile -t tests < <(find tests/core -name 'test_*.c' | grep -E "core/base/|$kernel_tests" | sed "s@\.c\$@@; s@^@$build/@")
 nice make CC="$cc" CXX="$cxx" MARCH=armv8-a B=$build NVCC= MPICC= BUNDLE= $build/libferry.a $build/libinspect.a \
   $build/core/inspect/instrument/pad_arrays "${tests[@]}" $build/tests/core/sim/test_{kernels,warps} >"$work/out" 2>&1
 status=$?
@@ -67,8 +68,8 @@ result $? 'for that processor' "$(readelf -h $build/tests/core/sim/test_warps | 
 
 # ---- what runs -------------------------------------------------------------------------------------------------------------------
 
-TEST_UNDER=$qemu TEST_TIMEOUT=1800 tests/run.sh --build $build 'core/base/|core/sim/test_(kernels|warps)\.cu' >"$work/out" 2>&1
-ended $? "core/base, blocks and warps: $(tail -n 1 "$work/out")"
+TEST_UNDER=$qemu TEST_TIMEOUT=1800 tests/run.sh --build $build "core/base/|core/sim/test_(kernels|warps)\.cu|$kernel_tests" >"$work/out" 2>&1
+ended $? "core/base, kernels of the CPU, blocks and warps: $(tail -n 1 "$work/out")"
 
 # Kernels as cu2cpp makes them, and as the inspector wants them.
 flags_of() {
