@@ -23,6 +23,8 @@ CUDA_TEST_PROGRAMS := $(CUDA_TEST_OBJ:.o=)
 CUDA_CHAPTERS := $(if $(CHAPTER_CU),$(shell grep -L '^// with the library' $(CHAPTER_CU)))
 CUDA_CHAPTER_PROGRAMS := $(CUDA_CHAPTERS:%.cu=build/cuda/%)
 CUDA_CHAPTER_OBJ := $(patsubst %.cu,build/cuda/%.o,$(filter-out $(CUDA_CHAPTERS),$(CHAPTER_CU)) $(CHAPTER_KERNELS))
+# What ./ferry adopt links, compiled so that it stays fit for GPUs.
+CUDA_ADOPT_OBJ := $(ADOPT_CU:%.cu=build/cuda/%.o)
 CUDA_CHAPTER_RUNS := $(if $(SANITIZE),,$(if $(NVCC),$(if $(wildcard /dev/nvidiactl),$(CUDA_CHAPTER_PROGRAMS))))
 # The kernels that the GPU check counts and times.
 CUDA_LADDERS := $(GPU_CU:%.cu=build/cuda/%)
@@ -52,7 +54,7 @@ cuda-arch: # asks again
 	@.ci/build/arch.sh '$(NVCC)' '$(CUDA_ARCH)' | cmp -s - $(CUDA_ARCH_FILE) || rm -f $(CUDA_ARCH_FILE)
 
 $(CUDA_TEST_OBJ): private CUDA_INCLUDES += $(TEST_CPPFLAGS)
-$(CUDA_OBJ) $(CUDA_TEST_OBJ) $(CUDA_CHAPTER_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_ARCH_FILE) core/device/rules.mk \
+$(CUDA_OBJ) $(CUDA_TEST_OBJ) $(CUDA_CHAPTER_OBJ) $(CUDA_ADOPT_OBJ): build/cuda/%.o: %.cu build/cuda/stamp/cuda $(CUDA_ARCH_FILE) core/device/rules.mk \
 		| $(WHERE) $(BUNDLE_READY)
 	$(call say,NVCC,$<)
 	@mkdir -p $(@D)
@@ -85,6 +87,6 @@ cuda-check: ## compile the real CUDA build, every CUDA test and the chapters on 
 	@.ci/build/cuda-check.sh build/libferry-cuda.so
 
 .PHONY: cuda-programs
-cuda-programs: $(PLUGIN) $(CUDA_TEST_PROGRAMS) $(CUDA_CHAPTER_PROGRAMS) $(CUDA_LADDERS) $(CUDA_CHAPTER_OBJ)
+cuda-programs: $(PLUGIN) $(CUDA_TEST_PROGRAMS) $(CUDA_CHAPTER_PROGRAMS) $(CUDA_LADDERS) $(CUDA_CHAPTER_OBJ) $(CUDA_ADOPT_OBJ)
 
--include $(CUDA_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(CUDA_CHAPTER_OBJ:.o=.d)
+-include $(CUDA_OBJ:.o=.d) $(CUDA_TEST_OBJ:.o=.d) $(CUDA_ADOPT_OBJ:.o=.d) $(CUDA_CHAPTER_OBJ:.o=.d)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `ferry run`: an answer's tests, once.
+#include "tool/adopt.h"
 #include "tool/compile/gpu.h"
 #include "tool/run.h"
 #include "grader/grade.h"
@@ -158,6 +159,8 @@ static void say_passed(const Verdict *v, const RunOptions *o, bool all) {
     reference_print_beside(v);
   printf(_("  compare  ./ferry solution %s   the solution, explained, and alternatives\n"), number);
   printf(_("           ./ferry diff %s       your answer beside it%s\n"), number, all ? "" : _(" (counts: run --all)"));
+  if (adoptable_of(o->exercise))
+    printf(_("  adopt    ./ferry adopt %s      make it a kernel of the library, and train with it\n"), number);
 }
 
 static const TestVerdict *scored_test(const Verdict *v) {
