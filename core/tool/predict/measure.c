@@ -218,6 +218,17 @@ static bool run(const Question *q, char **output) {
   return good;
 }
 
+// The numbers of all questions with the same command.
+static void keep_all(const Question *of, const char *output, const char *source) {
+  double truth;
+  for (const Question *q = questions; q->id; q++) {
+    const bool same =
+        strcmp(q->command, of->command) == 0 && !q->gpu == !of->gpu && (!q->gpu || strcmp(q->gpu, of->gpu) == 0);
+    if (same && read_number(q, output, source, &truth))
+      keep(q, key_of(q, source), truth);
+  }
+}
+
 bool question_can_be_measured(const Question *q) {
   char path[4096], command[1024];
   if (source_of(q, path, sizeof path) && access(path, R_OK) == 0)
@@ -246,7 +257,7 @@ bool question_measure(const Question *q, double *truth) {
       good = false;
     }
     if (good)
-      keep(q, key, *truth);
+      keep_all(q, output, source);
   }
   free(output);
   free(source);

@@ -3,7 +3,7 @@
 # ./ferry predict: a guess is in the file before the number is shown, first guesses stay, wrong input is explained, a damaged file is kept;
 # every question's number is what its command prints, and the lesson's box has it.
 # run: FERRY_CUDA=sim FERRY_SIM_DEVICES=2
-# timeout: 900
+# timeout: 1200
 # shellcheck source=tests/grader/common.sh
 . tests/grader/common.sh
 export FERRY_WORK=$work/mine COLUMNS=80
@@ -38,6 +38,10 @@ says 'so is a lesson without an open question' 0 'All questions of lesson 17 are
 grep -q '^17.1 [0-9a-f]* 34$' "$FERRY_WORK/.measured"
 result $? 'the number is kept' "$(cat "$FERRY_WORK/.measured")"
 sed -i 's/ 34$/ 35/' "$FERRY_WORK/.measured"
+"$ferry" predict 13.1 60 >/dev/null 2>&1
+grep -q '^13.2 [0-9a-f]* 56$' "$FERRY_WORK/.measured"
+result $? 'and so is that of another question with the same command' "$(cat "$FERRY_WORK/.measured")"
+sed -i '/^13/d' "$file"
 says 'for the same program it is not measured again' 0 'measured            35 launches' "$ferry" predict 17.1 35
 sed -i 's/^17.1 ./17.1 x/' "$FERRY_WORK/.measured"
 says 'and else it is' 0 'measured            34 launches' "$ferry" predict 17.1 35
