@@ -104,6 +104,9 @@ done <<'END'
 25_2_spmv no_barrier race-warp
 25_2_spmv no_guard bounds-global
 25_2_spmv one_too_far bounds-global
+25_3_grid_sum no_barrier race-block
+25_3_grid_sum no_grid_barrier race-grid
+25_3_grid_sum overflow bounds-global
 26_2_inclusive_scan beyond bounds-global
 26_2_inclusive_scan in_place race-block
 26_2_inclusive_scan no_barrier race-block
@@ -131,6 +134,9 @@ done <<'END'
 27_3_double_buffering never_turned race-block
 27_3_double_buffering no_barrier race-block
 27_3_double_buffering one_pair race-block
+27_5_tensor_cores no_barrier race-block
+27_5_tensor_cores no_guard bounds-global
+27_5_tensor_cores no_padding uninitialized-shared
 28_1_overlap_copies copies_apart race-stream
 28_1_overlap_copies default race-stream
 28_1_overlap_copies other_stream race-stream

@@ -1,4 +1,4 @@
-// Fragments of 32 x 16, 16 x 8 and 32 x 8 elements: each warp computes 8 columns.
+// Fragments of 32 x 16, 16 x 8 and 32 x 8 elements: each warp computes 8 columns. The tile of b is stored column by column.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -21,17 +21,20 @@ __global__ void matmul(float *c, const half *a, const half *b, int m, int n, int
   __shared__ __align__(32) half a_tile[TILE * STEP], b_tile[STEP * TILE];
   __shared__ __align__(32) float c_tile[TILE * TILE];
   wmma::fragment<wmma::matrix_a, 32, 8, STEP, half, wmma::row_major> left;
-  wmma::fragment<wmma::matrix_b, 32, 8, STEP, half, wmma::row_major> right;
+  wmma::fragment<wmma::matrix_b, 32, 8, STEP, half, wmma::col_major> right;
   wmma::fragment<wmma::accumulator, 32, 8, STEP, float> sum;
   int row = blockIdx.y * TILE, column = blockIdx.x * TILE, warp = threadIdx.x / WARP;
   int down = 0, across = 8 * warp;
   wmma::fill_fragment(sum, 0);
   for (int p = 0; p < k; p += STEP) {
     load_tile(a_tile, TILE, STEP, a, row, p, m, k);
-    load_tile(b_tile, STEP, TILE, b, p, column, k, n);
+    for (int i = threadIdx.x; i < STEP * TILE; i += THREADS) {
+      int r = p + i / TILE, s = column + i % TILE;
+      b_tile[i % TILE * STEP + i / TILE] = r < k && s < n ? b[r * n + s] : __float2half(0);
+    }
     __syncthreads();
     wmma::load_matrix_sync(left, a_tile + down * STEP, STEP);
-    wmma::load_matrix_sync(right, b_tile + across, TILE);
+    wmma::load_matrix_sync(right, b_tile + across * STEP, STEP);
     wmma::mma_sync(sum, left, right, sum);
     __syncthreads(); // before the tiles are overwritten
   }

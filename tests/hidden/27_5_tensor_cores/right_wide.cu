@@ -1,4 +1,4 @@
-// Fragments of 32 x 8 and 8 x 32 elements would do, too: here a block computes 64 x 64 elements.
+// A block of 16 warps computes 64 x 64 elements.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>

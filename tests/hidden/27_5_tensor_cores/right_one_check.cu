@@ -1,4 +1,4 @@
-// mistake: wrong values past the last column
+// Elements past the end of a row are multiplied by zeros, or go to columns that c does not have.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
