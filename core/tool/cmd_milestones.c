@@ -9,7 +9,7 @@
 #include <time.h>
 
 static void print_all(const Milestone all[MILESTONES]) {
-  char day[32], first[128];
+  char day[32], line[512];
   for (const Milestone *m = all; m < all + MILESTONES; m++) {
     milestone_day(m, day, sizeof day);
     if (m->reached)
@@ -17,8 +17,8 @@ static void print_all(const Milestone all[MILESTONES]) {
   }
   for (const Milestone *m = all; m < all + MILESTONES; m++)
     if (!m->reached) {
-      snprintf(first, sizeof first, "    %s: ", m->title);
-      term_paragraph(stdout, first, 8, m->how);
+      snprintf(line, sizeof line, "    %s: %s", m->title, m->how);
+      term_wrap(stdout, line, 4);
     }
 }
 
