@@ -19,7 +19,7 @@ esac
 out=${1:-build/notebook}
 mkdir -p "$out"
 python3 core/notebook/notebooks.py "$out"
-echo "  NB    $out/part_one, part_two, part_three"
+echo "  NB    $out/part_one to part_four"
 [ -z "$only_notebooks" ] || exit 0
 
 if ! "$tools/bin/python" -c 'import flit_core' 2>/dev/null; then
