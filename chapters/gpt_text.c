@@ -7,10 +7,10 @@
 #include <string.h>
 
 // The assembler copies the file into the program, so that the program finds it in any working directory.
-__asm__(".section .rodata\n"
+__asm__(".pushsection .rodata\n"
         "plays: .incbin \"chapters/plays.txt\"\n"
         "plays_end: .byte 0\n"
-        ".text\n");
+        ".popsection\n");
 extern const char plays[], plays_end[];
 
 // [load]
