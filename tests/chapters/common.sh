@@ -22,7 +22,9 @@ run() { # CHAPTER ARGUMENT...: output, errors and status into $work
   shift
   status=0
   local asan=
-  [ "$chapter" = 16_distributed ] || [ "$chapter" = 35_train_gpt ] && asan=:detect_leaks=0 # in a build with the address sanitizer: they are Open MPI's
+  case $chapter in
+  16_distributed | 35_train_gpt) asan=:detect_leaks=0 ;; # in a build with the address sanitizer: they are Open MPI's
+  esac
   ASAN_OPTIONS=${ASAN_OPTIONS:-}$asan "$programs/$chapter" "$@" >"$work/out" 2>"$work/err" || status=$?
 }
 
