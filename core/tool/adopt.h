@@ -7,7 +7,7 @@
 
 #include "tool/commands.h"
 
-enum { MOST_ADOPTED = 16 };
+enum { MOST_ADOPTED = 16, ADOPT_TRIES = 3 };
 
 // A row of core/adopt/adopted.def.
 typedef struct Adoptable {
@@ -45,6 +45,8 @@ typedef enum AdoptProgram { ADOPT_CHECK, ADOPT_STEP, ADOPT_OP_TESTS, ADOPT_RECOR
 
 // Builds the objects of the programs that make has not built yet. False after a message.
 bool adopt_prepare(void);
+// answer_build_adopted, and again where another program had the processor.
+bool adopt_compile(Answer *a, const Adoptable *what, const char *source);
 // Compiles what is adopted again where Ferry has been built since. It needs the sandbox. False after a message.
 bool adopt_refresh(const AdoptedList *list);
 // Links a program: `objects` with the adopted answers, the adapters and the library. `object`: that of `own` in the list, elsewhere

@@ -68,12 +68,22 @@ static bool is_newer(const char *a, const char *b) {
          (first.st_mtim.tv_sec == second.st_mtim.tv_sec && first.st_mtim.tv_nsec > second.st_mtim.tv_nsec);
 }
 
+bool adopt_compile(Answer *a, const Adoptable *what, const char *source) {
+  for (int tries = 1;; tries++) {
+    if (answer_build_adopted(a, exercise_find(what->id), source, what->function, what->slot))
+      return true;
+    if (!a->starved || tries == ADOPT_TRIES)
+      return false;
+    answer_free(a);
+  }
+}
+
 static bool compile_again(const Adoptable *what) {
   char source[4096], object[4096], made[512];
   static Answer a;
   adopted_path(source, sizeof source, what, ".cu");
   adopted_path(object, sizeof object, what, ".o");
-  bool done = answer_build_adopted(&a, exercise_find(what->id), source, what->function, what->slot);
+  bool done = adopt_compile(&a, what, source);
   snprintf(made, sizeof made, "%s/answer.o", a.folder);
   if (!done)
     fprintf(stderr, "ferry adopt: %s does not compile any more:\n%s", source, a.diagnostics ? a.diagnostics : "");

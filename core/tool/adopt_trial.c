@@ -12,8 +12,8 @@
 
 enum { TRIAL_SECONDS = 240, MIB = 1 << 20, MOST_WORDS = 16 };
 
-SandboxResult adopt_run(const char *program, const char *const arguments[], const char *const settings[],
-                        const char *readable) {
+static SandboxResult run_once(const char *program, const char *const arguments[], const char *const settings[],
+                              const char *readable) {
   char folder[256], temporary[300], home[300];
   const char *argv[MOST_WORDS + 2] = {program}, *environment[MOST_WORDS] = {"PATH=/usr/bin:/bin",
                                                                             "LC_ALL=C.UTF-8",
@@ -45,6 +45,17 @@ SandboxResult adopt_run(const char *program, const char *const arguments[], cons
   const SandboxResult result = sandbox_run(&job);
   sandbox_folder_remove(folder);
   return result;
+}
+
+// Again where another program had the processor.
+SandboxResult adopt_run(const char *program, const char *const arguments[], const char *const settings[],
+                        const char *readable) {
+  SandboxResult r = run_once(program, arguments, settings, readable);
+  for (int tries = 1; tries < ADOPT_TRIES && sandbox_starved(&r); tries++) {
+    sandbox_result_free(&r);
+    r = run_once(program, arguments, settings, readable);
+  }
+  return r;
 }
 
 // ---- what a trial says ----------------------------------------------------------------------------------------------------------------

@@ -69,9 +69,9 @@ static int try_answer(const Exercise *e, const Adoptable *what, const char *sour
   char object[512], ops[128];
   int status = EXIT_GRADER;
   name_ops(what, ops, sizeof ops);
-  if (!answer_build_adopted(&a, e, source, what->function, what->slot)) {
+  if (!adopt_compile(&a, what, source)) {
     say_not_built(e, &a);
-    status = a.status == STATUS_GRADER_ERROR ? EXIT_GRADER : EXIT_ANSWER;
+    status = a.status == STATUS_GRADER_ERROR || a.starved ? EXIT_GRADER : EXIT_ANSWER;
     answer_free(&a);
     return status;
   }
