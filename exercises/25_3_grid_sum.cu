@@ -1,4 +1,4 @@
-// Exercise 25.3: Cooperative sum: subtract the mean    lesson 25 · medium · 45 min
+// Exercise 25.3: Grid-wide sum: subtract the mean  lesson 25 · medium · 45 min
 //
 // Task      Subtract the mean from each element, in a single launch. The mean
 //           needs the sum of all blocks, so the blocks must wait for each other.

@@ -1,4 +1,4 @@
-// Exercise 27.5: Tensor cores: matrices of any size      lesson 27 · hard · 60 min
+// Exercise 27.5: Tensor cores: matrices of any size  lesson 27 · hard · 60 min
 //
 // Task      Multiply two matrices of 16-bit floats on tensor cores, for every
 //           size. wmma multiplies whole tiles only, so pad the tiles with zeros.

@@ -42,7 +42,7 @@ static const Mistake FIRST_SUMS = {"partial sums left out",
 static const Mistake NO_LOOP = {"missing grid-stride loop",
                                 "The last elements have no thread, because the grid of a cooperative launch is "
                                 "limited. Let each thread loop in steps of the grid's size.",
-                                "docs/20_the_first_kernel.md#grid-stride-loops"};
+                                "docs/20_the_first_kernel.md#five-versions-of-saxpy"};
 static const Mistake NO_BARRIER = {
     "missing barrier",
     "Threads of a block use shared memory that other threads of the block still read or have not written yet. Put a "
@@ -58,7 +58,7 @@ static const Mistake OVERFLOW = {"scratch buffer overflow",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring lanes access elements that are far apart. Let thread t of the grid "
                                     "begin with element t, and continue in steps of the grid's size.",
-                                    "docs/22_global_memory.md#coalescing"};
+                                    "docs/22_global_memory.md#sectors-and-coalescing"};
 static const Mistake TRAFFIC = {
     "partial sums read too often",
     "If B blocks each read B partial sums, they load B * B values. Use fewer blocks with more elements per thread, or "
@@ -205,7 +205,7 @@ static void judge_traffic(Case *c) {
 
 EXERCISE = {
     .id = "25_3_grid_sum",
-    .title = "Cooperative sum: subtract the mean",
+    .title = "Grid-wide sum: subtract the mean",
     .after_pass = "One launch did the work of two: the grid barrier separates them, and x may still be in the cache. "
                   "Normalization layers for large inputs are written in this way.",
     .kind = "kernel",

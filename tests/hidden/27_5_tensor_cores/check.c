@@ -62,7 +62,7 @@ static const Mistake TOO_SMALL = {"grid size rounded down",
 static const Mistake UNCOALESCED = {"uncoalesced access",
                                     "Neighboring lanes load elements that are far apart. Let neighboring threads load "
                                     "neighboring columns of a row.",
-                                    "docs/22_global_memory.md#coalescing"};
+                                    "docs/22_global_memory.md#sectors-and-coalescing"};
 static const Mistake SMALL_TILES = {"too little reuse",
                                     "Each element of a and b is loaded many times. Let a block of several warps "
                                     "compute a tile of at least 32 x 32, whose warps share the tiles of a and b.",
