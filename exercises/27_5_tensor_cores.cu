@@ -1,7 +1,7 @@
 // Exercise 27.5: Tensor cores: matrices of any size  lesson 27 · hard · 60 min
 //
 // Task      Multiply two matrices of 16-bit floats on tensor cores, for every
-//           size. wmma multiplies whole tiles only, so pad the tiles with zeros.
+//           size. wmma multiplies whole tiles, so pad the tiles with zeros.
 //               c = a @ b, in float
 // Example   m = 1, n = 2, k = 3:   a = 1 2 3   b = 1 0   ->   c = 9 5
 //                                                  1 1

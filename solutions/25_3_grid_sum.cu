@@ -1,7 +1,7 @@
 // Exercise 25.3: Grid-wide sum: subtract the mean  lesson 25 · medium · 45 min
 //
 // Task      Subtract the mean from each element, in a single launch. The mean
-//           needs the sum of all blocks, so the blocks must wait for each other.
+//           needs the sums of all blocks, so the blocks wait for each other.
 //               out[i] = x[i] - (x[0] + x[1] + ... + x[n - 1]) / n
 // Example   x = 3 1 7 0 4   ->   mean = 3, out = 0 -2 4 -3 1
 // Write     subtract_mean_on_device and the kernel that it launches.

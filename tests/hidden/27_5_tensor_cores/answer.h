@@ -18,7 +18,6 @@ template <class T> static __device__ inline T *noted(T *address, unsigned int st
   return address;
 }
 #define load_matrix_sync(fragment, from, ...) load_matrix_sync(fragment, noted(from, __VA_ARGS__), __VA_ARGS__)
-#define store_matrix_sync(to, fragment, stride, layout)                                                                \
-  store_matrix_sync(noted(to, stride), fragment, stride, layout)
+#define store_matrix_sync(to, fragment, stride, layout) store_matrix_sync(noted(to, stride), fragment, stride, layout)
 #define mma_sync(sum, ...) mma_sync((note_product(), sum), __VA_ARGS__)
 #endif
