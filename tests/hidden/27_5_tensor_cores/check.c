@@ -235,7 +235,7 @@ EXERCISE = {
     .minutes = 60,
     .lesson = ANY_SIZE,
     .stars = {{"coalesced: at most 2.2 x the ideal sectors per load", {&UNCOALESCED}},
-              {"reuse: all loads together access at most 2.2 x the sectors that tiles of 32 x 32 need",
+              {"reuse: all loads together access at most 2.2 x the sectors that tiles of 32 x 32 elements of c need",
                {&SMALL_TILES}}},
     .hints =
         {"Begin with one warp per block and a tile of 16 x 16. Copy the 16 x 16 tiles of a and b to shared arrays, "
