@@ -23,6 +23,7 @@ typedef void Body(int64_t begin, int64_t end, void *context);
 typedef struct Worker {
   _Alignas(64) atomic_uint seen; // the last loop that it has noticed
   atomic_int thread;             // the system's number of it, 0 until it has run
+  unsigned had_seen;             // when it was last looked at
   int64_t late;                  // since when it has not noticed a loop, 0: it has
   bool moved;                    // since then
 } Worker;
@@ -34,6 +35,7 @@ static struct {
   Worker worker[MAX_THREADS];
   int workers, sleeping;
   bool caller_sleeps;
+  bool missed; // the caller took the part of a worker in the last loop
   Body *body;
   void *context;
   int64_t n;
@@ -82,9 +84,9 @@ static void relax(void) {
 #endif
 }
 
-// Takes parts of the current loop until there are none left.
-static void take_parts(void) {
-  for (;;) {
+// Takes parts of the current loop until there are none left. Returns how many it took.
+static int take_parts(void) {
+  for (int taken = 0;; taken++) {
     pthread_mutex_lock(&pool.lock);
     int part = pool.next < pool.parts ? pool.next++ : -1;
     int64_t n = pool.n, parts = pool.parts;
@@ -92,7 +94,7 @@ static void take_parts(void) {
     void *context = pool.context;
     pthread_mutex_unlock(&pool.lock);
     if (part < 0)
-      return;
+      return taken;
     body(n * part / parts, n * (part + 1) / parts, context);
     if (atomic_fetch_add_explicit(&pool.finished, 1, memory_order_acq_rel) + 1 < parts)
       continue;
@@ -168,17 +170,21 @@ static int64_t nanoseconds(void) {
 }
 
 // Schedulers often queue a worker behind the caller on the same core, although another one is idle: on a virtual machine Linux takes idle
-// cores for taken. There it would wait as long as the caller has work, loop after loop. Called before a new loop begins.
+// cores for taken. There it would wait as long as the caller has work, loop after loop. Called before a new loop begins, if a worker
+// did not come to the last one.
 static void find_late_workers(void) {
   const unsigned loop = atomic_load_explicit(&pool.loops, memory_order_relaxed);
   int64_t now = 0;
   for (int i = 0; i < pool.workers; i++) {
     Worker *w = &pool.worker[i];
-    if (atomic_load_explicit(&w->seen, memory_order_relaxed) == loop) {
+    const unsigned seen = atomic_load_explicit(&w->seen, memory_order_relaxed);
+    if (seen != w->had_seen) { // it has run since
+      w->had_seen = seen;
       w->late = 0;
       w->moved = false;
-      continue;
     }
+    if (seen == loop)
+      continue;
     now = now ? now : nanoseconds();
     const pid_t thread = atomic_load_explicit(&w->thread, memory_order_relaxed);
     if (!w->late) {
@@ -191,7 +197,8 @@ static void find_late_workers(void) {
 }
 
 static void begin_loop(Body *body, void *context, int64_t n, int parts) {
-  find_late_workers();
+  if (pool.missed)
+    find_late_workers();
   pthread_mutex_lock(&pool.lock);
   pool.body = body;
   pool.context = context;
@@ -232,7 +239,7 @@ void fy_parallel_for(int64_t n, int64_t grain, Body *body, void *context) {
   inside = true;
   start_workers((int)parts);
   begin_loop(body, context, n, (int)parts);
-  take_parts();
+  pool.missed = take_parts() > 1;
   end_loop((int)parts);
   inside = false;
   pthread_mutex_unlock(&pool.owner);
