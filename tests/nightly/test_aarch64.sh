@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Ferry on 64-bit ARM: this commit is cross-compiled, and a part of it runs under qemu: the tests of core/base and of the
-# CPU's kernels and plans, the simulator's blocks and warps, the reference solutions of five kernel exercises, and what the inspector links a program with.
+# Ferry on 64-bit ARM: this commit is cross-compiled, and a part of it runs under qemu: the tests of core/base, of the CPU's kernels and
+# plans, and of the simulator's blocks and warps, the reference solutions of five kernel exercises, and what the inspector links a
+# program with.
 # The libraries for that processor are unpacked from Debian's packages, which come from where this machine's apt gets them.
 # run:
 # timeout: 14400
