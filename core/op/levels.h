@@ -9,8 +9,10 @@
 // All ops by id, with the kernels of the chosen level. Of other records only the kernel counts: an op is the record of op.h.
 extern const FyOp *const *fy_cpu_ops;
 
+// An op of a program's own is in no table.
 static inline FyKernel *fy_cpu_kernel(const FyOp *op) {
-  return op->id < 0 ? op->cpu : fy_cpu_ops[op->id]->cpu; // a test's own op has no id
+  const bool listed = op->id >= 0 && op->id < FY_OP_COUNT && fy_ops[op->id] == op;
+  return listed ? fy_cpu_ops[op->id]->cpu : op->cpu;
 }
 
 // The level in use, as -march spells it; NULL: the one that the whole library is compiled for.
