@@ -30,7 +30,7 @@ static char *program_of(InspectJob *j, bool descending) {
 // ---- long runs ---------------------------------------------------------------------------------------------------------------
 
 // In events: accesses and basic blocks. Without --blocks a program that makes more than LONG is built again, and sampled.
-#define LONG "100000000"
+#define LONG "200000000"
 #define SAMPLED "50000000"
 
 static bool may_stop(const InspectJob *j) {

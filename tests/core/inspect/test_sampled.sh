@@ -34,7 +34,7 @@ result $? 'the output appears once, and is right' "$(grep 'last sum' "$work/out"
 finds_race
 result $? 'the race of a later kernel is found' "status $status: $(cat "$work/json")"
 read -r some _ all < <(instrumented add_up)
-[ "$all" = 4096 ] && [ "$some" -gt 0 ] && [ "$some" -lt 1024 ] && [ "$(instrumented racy)" = '1 of 1' ]
+[ "$all" = 7168 ] && [ "$some" -gt 0 ] && [ "$some" -lt 1024 ] && [ "$(instrumented racy)" = '1 of 1' ]
 result $? 'each kernel has a share of the instrumented blocks' "$(instrumented add_up); $(instrumented racy)"
 grep -q "Counts and findings cover the $some instrumented blocks only" "$work/out"
 result $? 'a kernel says how many blocks its counts cover' "$(grep Counts "$work/out")"
@@ -44,7 +44,7 @@ inspect
 result $? 'the number of blocks is the same in each run' "$(instrumented add_up), and before $some"
 
 inspect --blocks all
-! grep -q '^Sampled: ' "$work/out" && [ "$(instrumented add_up)" = '4096 of 4096' ] && finds_race
+! grep -q '^Sampled: ' "$work/out" && [ "$(instrumented add_up)" = '7168 of 7168' ] && finds_race
 result $? '--blocks all instruments everything' "$(instrumented add_up)"
 line() { # of the counts of x: lanes and sectors per request
   awk '/sum \+= x/ { print $2, $3; exit }' "$1"

@@ -1,4 +1,4 @@
-// A program with more accesses than are all instrumented by default: four long launches, and after them a short kernel with a race.
+// A program with more accesses than are all instrumented by default: seven long launches, and after them a short kernel with a race.
 #include <cuda_runtime.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ int main() {
   cudaMalloc(&x, BLOCKS * THREADS * sizeof(int));
   cudaMalloc(&sums, BLOCKS * THREADS * sizeof(int));
   cudaMemset(x, 1, BLOCKS * THREADS * sizeof(int));
-  for (int launch = 0; launch < 4; launch++)
+  for (int launch = 0; launch < 7; launch++)
     add_up<<<BLOCKS, THREADS>>>(sums, x);
   cudaMemcpy(&last, sums + BLOCKS * THREADS - 1, sizeof(int), cudaMemcpyDeviceToHost);
   racy<<<1, THREADS>>>(sums);
