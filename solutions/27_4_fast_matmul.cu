@@ -2,7 +2,7 @@
 //
 // Task      product_on_device multiplies two matrices, as torch.matmul does. It
 //           is correct but slow. Make it faster. The score is the time of your
-//           kernels on an RTX 3060 for m = 512, n = 896, k = 128 (modeled from
+//           kernels on a V100 for m = 1024, n = 1280, k = 128 (modeled from
 //           counts, not measured). ./ferry run shows it, and what limits it.
 // Example   a = 1 2   b = 5 6   ->   c = 19 22
 //               3 4       7 8            43 50
@@ -12,11 +12,11 @@
 //           m, n, k   1 to 4096, any sizes; all sums are exact in any order
 // Required  - correct for all sizes, without data races, out-of-bounds accesses
 //             or uninitialized reads
-//           - faster than this file at the scored size, and at least 0.9 times
-//             as fast at sizes slightly below it
+//           - 1.2 times as fast as this file at the scored size, and at least
+//             0.9 times as fast at sizes slightly below it
 //           - no copies, fills, libraries, tensor cores, inline assembly or
 //             per-thread arrays that do not fit into registers
-// Stars     * 1.02 x, ** 2.2 x, *** 3.5 x, **** 5 x, ***** 5.8 x as fast as
+// Stars     * 1.2 x, ** 2.2 x, *** 3.5 x, **** 4.2 x, ***** 4.5 x as fast as
 //           this file
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// stars: 1
+// stars: 2
 #include <cuda_runtime.h>
 
 enum { FEW = 16 };
