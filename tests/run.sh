@@ -114,7 +114,11 @@ add_runs() { # SOURCE PROGRAM
 while IFS= read -r source; do
   case $source in
   *.sh)
-    if [ -z "$with" ] && [ -x "$source" ]; then
+    [ -x "$source" ] || {
+      echo "tests/run.sh: $source is not executable: chmod +x" >&2
+      exit 2
+    }
+    if [ -z "$with" ]; then
       add_runs "$source" "$source"
     fi
     ;;

@@ -3,7 +3,7 @@
 # Mistakes that learners make (compile_errors.txt): `./ferry nvcc`, `./ferry inspect` and `./ferry run` report each of them first, at the
 # reader's line, in the expected words, and without the names of generated code. Right programs are accepted. Where nvcc is installed, it
 # refuses and accepts the same programs.
-# run:
+# run all:
 # timeout: 900
 # shellcheck source=tests/support/tap.sh
 . tests/support/tap.sh
