@@ -1,4 +1,4 @@
-// stars: 2
+// stars: 1
 #include <cuda_runtime.h>
 
 enum { THREADS = 256 };
