@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // __metadata__: texts by name, in the order in which they were set, with a hash table of their places beside them.
 #include "base/c_locale.h"
+#include "base/fnv.h"
 #include "base/json_text.h"
 #include "data/safetensors.h"
 #include <stdarg.h>
@@ -26,10 +27,7 @@ FyMetadata *fy_metadata_new(void) {
 
 // The key's slot, or the free one that is to be its own (open addressing; FNV-1a). There are slots.
 static int *slot_of(const FyMetadata *self, const char *key) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char *c = key; *c; c++)
-    hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-  for (uint64_t i = hash;; i++) {
+  for (uint64_t i = fy_fnv(FY_FNV_BEGIN, key, strlen(key));; i++) {
     int *slot = &self->slots[i & (self->slot_count - 1)];
     if (!*slot || strcmp(self->keys[*slot - 1], key) == 0)
       return slot;

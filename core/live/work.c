@@ -2,6 +2,7 @@
 // The files of the workspace, read and written. A file is written only over the version that the writer has seen, by a new file that takes
 // the old one's place.
 #include "live/live.h"
+#include "base/fnv.h"
 #include "tool/compile/files.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -41,11 +42,9 @@ bool work_is_source(const char *path) {
   return source_path(path) != NULL;
 }
 
-// FNV-1a, with the length: it tells versions apart, and keeps no secret.
+// A hash of the text and its length.
 static void version_of(const char *text, size_t bytes, char version[17]) {
-  uint64_t hash = 0xcbf29ce484222325u ^ bytes;
-  for (size_t i = 0; i < bytes; i++)
-    hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+  const uint64_t hash = fy_fnv(FY_FNV_BEGIN ^ bytes, text, bytes);
   snprintf(version, 17, "%016llx", (unsigned long long)hash);
 }
 

@@ -3,6 +3,7 @@
 // answer's text, the exercise's hidden tests, Ferry itself, the number of devices. So an interrupted grading goes on, and a regrade
 // judges what is new. The seed is in no file of results; --seed should be the same.
 #include "case.h"
+#include "base/fnv.h"
 #include "merge.h"
 #include "tool/compile/config.h"
 #include <stdio.h>
@@ -33,10 +34,9 @@ uint64_t grader_hash(void) {
     return hash;
   char *program = file_read("/proc/self/exe", &bytes);
   stat(rooted(CONFIG_LIBRARY), &library);
-  hash = 0xcbf29ce484222325u ^ (uint64_t)library.st_size ^ (uint64_t)library.st_mtim.tv_sec << 20 ^
-         (uint64_t)library.st_mtim.tv_nsec;
-  for (size_t i = 0; i < bytes; i++)
-    hash = (hash ^ (unsigned char)program[i]) * 0x100000001b3u;
+  hash = fy_fnv(FY_FNV_BEGIN ^ (uint64_t)library.st_size ^ (uint64_t)library.st_mtim.tv_sec << 20 ^
+                    (uint64_t)library.st_mtim.tv_nsec,
+                program, bytes);
   free(program);
   return hash;
 }

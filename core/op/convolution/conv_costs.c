@@ -7,6 +7,7 @@
 // They are measured by the time that the thread itself runs, so that other programs disturb little, and rounded, so that two
 // measurements mostly agree.
 #include "op/convolution/conv_costs.h"
+#include "base/fnv.h"
 #include "base/sanitized.h"
 #include "base/threads.h"
 #include "device/runtime.h"
@@ -145,7 +146,6 @@ bool fy_conv_costs_measure(FyConvCosts *costs) {
 // A number for what the costs depend on: the processor, and the vectors of Ferry's code and oneDNN's.
 static uint64_t machine(void) {
   char line[256] = "";
-  uint64_t hash = 1469598103934665603u; // FNV-1a
   FILE *f = fopen("/proc/cpuinfo", "r");
   while (f && fgets(line, sizeof line, f) && strncmp(line, "model name", strlen("model name")) != 0)
     line[0] = 0;
@@ -153,9 +153,7 @@ static uint64_t machine(void) {
     fclose(f);
   snprintf(line + strlen(line), sizeof line - strlen(line), " %d %d %d", fy_winograd_vector_bytes(),
            (int)dnnl_get_effective_cpu_isa(), (int)DNNL_VERSION_MAJOR);
-  for (const char *c = line; *c; c++)
-    hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-  return hash;
+  return fy_fnv(FY_FNV_BEGIN, line, strlen(line));
 }
 
 // False where there is no folder for it.

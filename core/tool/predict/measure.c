@@ -2,6 +2,7 @@
 // The true number of a question. No number is written down anywhere: a command of ./ferry prints it. work/.measured keeps it, a line for
 // each question with a hash of what it was measured with, so that it is measured again when the program or ./ferry changes.
 #include "tool/predict/predict.h"
+#include "base/fnv.h"
 #include "grader/sandbox.h"
 #include "tool/commands.h"
 #include "tool/compile/process.h"
@@ -53,28 +54,22 @@ static bool source_of(const Question *q, char *path, size_t bytes) {
   return there;
 }
 
-static uint64_t hash(uint64_t before, const void *bytes, size_t count) { // FNV-1a
-  for (size_t i = 0; i < count; i++)
-    before = (before ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
-  return before;
-}
-
 static uint64_t hash_string(uint64_t before, const char *text) {
-  return hash(before, text ? text : "", text ? strlen(text) + 1 : 1);
+  return fy_fnv(before, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
 static uint64_t hash_pick(uint64_t key, const Pick *p) {
   key = hash_string(hash_string(hash_string(hash_string(key, p->row), p->also), p->source), p->after);
-  return hash(key, &p->nth, sizeof p->nth);
+  return fy_fnv(key, &p->nth, sizeof p->nth);
 }
 
 static uint64_t key_of(const Question *q, const char *source) {
   struct stat program = {0};
-  uint64_t key = hash_string(hash_string(hash_string(0xcbf29ce484222325u, q->command), q->gpu), source);
+  uint64_t key = hash_string(hash_string(hash_string(FY_FNV_BEGIN, q->command), q->gpu), source);
   key = hash_pick(hash_pick(key, &q->of), &q->by);
-  key = hash(key, &q->times, sizeof q->times);
+  key = fy_fnv(key, &q->times, sizeof q->times);
   if (stat("/proc/self/exe", &program) == 0)
-    key = hash(hash(key, &program.st_size, sizeof program.st_size), &program.st_mtim, sizeof program.st_mtim);
+    key = fy_fnv(fy_fnv(key, &program.st_size, sizeof program.st_size), &program.st_mtim, sizeof program.st_mtim);
   return key;
 }
 
