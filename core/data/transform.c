@@ -2,6 +2,7 @@
 // Transforms as a list of steps. Crops and flips only move a window over the image; the pixels are touched once, where the
 // numbers change (ToTensor, Normalize) or at the end.
 #include "data/impl.h"
+#include "base/integers.h"
 #include "op/ops.h"
 #include <math.h>
 #include <stdlib.h>
@@ -188,10 +189,6 @@ static Window window_on(const void *image, FyImageShape shape) {
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static void flip(Window *w) {
   w->left += w->step * (w->width - 1);
   w->step = -w->step;
@@ -200,9 +197,9 @@ static void flip(Window *w) {
 static void crop(Window *w, int64_t y, int64_t x, int size) {
   int64_t last = w->left + w->step * (w->width - 1);
   w->y_low = larger(w->y_low, w->top);
-  w->y_high = smaller(w->y_high, w->top + w->height);
-  w->x_low = larger(w->x_low, smaller(w->left, last));
-  w->x_high = smaller(w->x_high, larger(w->left, last) + 1);
+  w->y_high = fy_smaller(w->y_high, w->top + w->height);
+  w->x_low = larger(w->x_low, fy_smaller(w->left, last));
+  w->x_high = fy_smaller(w->x_high, larger(w->left, last) + 1);
   w->top += y;
   w->left += w->step * x;
   w->height = w->width = size;
@@ -259,8 +256,8 @@ static void existing_columns(const Window *w, int64_t *begin, int64_t *end) {
     *begin = w->left - w->x_high + 1;
     *end = w->left - w->x_low + 1;
   }
-  *begin = smaller(larger(*begin, 0), w->width);
-  *end = larger(smaller(*end, w->width), *begin);
+  *begin = fy_smaller(larger(*begin, 0), w->width);
+  *end = larger(fy_smaller(*end, w->width), *begin);
 }
 
 static bool row_exists(const Window *w, int64_t y) {

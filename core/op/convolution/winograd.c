@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "op/convolution/winograd.h"
+#include "base/integers.h"
 #include "base/threads.h"
 #include "op/copy/transpose.h"
 #include "op/convolution/winograd_tiles.h"
@@ -37,14 +38,6 @@ typedef struct WinogradBlock {
   int64_t first, images, row, rows;
 } WinogradBlock;
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t over(int64_t a, int64_t b) { // rounded up
-  return (a + b - 1) / b;
-}
-
 static int64_t vectors(const Side *side) {
   return side->width / WINO_VL;
 }
@@ -59,7 +52,7 @@ int fy_winograd_vector_bytes(void) {
 }
 
 static Side side_of(const float *data, bool last, int64_t c, int64_t h, int64_t w, int64_t padding, int64_t more) {
-  return (Side){data, last, c, h, w, over(c, WINO_VL) * WINO_VL, padding, more};
+  return (Side){data, last, c, h, w, fy_div_ceil(c, WINO_VL) * WINO_VL, padding, more};
 }
 
 // Blocks by the shape alone: as many tiles as fit, with their points, into half of a large second-level cache.
@@ -75,10 +68,10 @@ static void choose_blocks(Job *job) {
     job->images = 1;
     job->rows = tiles < job->tx ? 1 : tiles / job->tx;
   }
-  while (job->images > 1 && over(job->n, job->images) < LEAST_UNITS)
+  while (job->images > 1 && fy_div_ceil(job->n, job->images) < LEAST_UNITS)
     job->images--;
-  job->bands = over(job->ty, job->rows);
-  job->groups = over(job->images * job->rows * job->tx, WINO_TILES);
+  job->bands = fy_div_ceil(job->ty, job->rows);
+  job->groups = fy_div_ceil(job->images * job->rows * job->tx, WINO_TILES);
 }
 
 static void choose_strides(Job *job) {
@@ -113,14 +106,14 @@ static bool make_slots(FyLaunch *l, Job *job, bool gradient, int64_t turns) {
       [V] = job->groups * job->v_group,
       [M] = job->groups * job->m_group,
       [CHUNK] = job->hook ? job->images * met->c * met->h * met->w : 0,
-      [SCRATCH] = job->hook ? over((int64_t)job->hook->scratch_bytes, sizeof(float)) : 0,
+      [SCRATCH] = job->hook ? fy_div_ceil((int64_t)job->hook->scratch_bytes, sizeof(float)) : 0,
       [GRADIENT] = gradient ? WINO_POINTS * job->u_point : 0,
   };
   for (int i = 0; i < PIECES; i++) {
     job->at[i] = job->slot;
-    job->slot += over(sizes[i], 16) * 16;
+    job->slot += fy_div_ceil(sizes[i], 16) * 16;
   }
-  job->slots = l->workspace(l, (size_t)(job->slot * smaller(turns, fy_get_num_threads())) * sizeof(float));
+  job->slots = l->workspace(l, (size_t)(job->slot * fy_smaller(turns, fy_get_num_threads())) * sizeof(float));
   return job->slots != NULL;
 }
 
@@ -160,7 +153,7 @@ static Seen copy_pixels(float *to, int64_t width, int64_t pixels, const float *f
 static Seen frame_image(const Side *side, const float *image, bool last, int64_t y0, int64_t rows, int64_t columns,
                         float *turned, float *frame, Seen seen) {
   const int64_t c = side->c, w = side->w, width = side->width, line = columns * width, left = side->padding;
-  const int64_t top = smaller(y0 < 0 ? 0 : y0, side->h), bottom = smaller(y0 + rows, side->h);
+  const int64_t top = fy_smaller(y0 < 0 ? 0 : y0, side->h), bottom = fy_smaller(y0 + rows, side->h);
   const bool whole = last && c == width; // a row is one piece
   float *first = frame + (top - y0) * line;
   clear_pixels(frame, width, (top - y0) * columns, vectors(side));
@@ -173,7 +166,7 @@ static Seen frame_image(const Side *side, const float *image, bool last, int64_t
   }
   clear_pixels(frame + (bottom - y0) * line, width, (y0 + rows - bottom) * columns, vectors(side));
   for (int64_t k = 0; k < c && top < bottom && !whole; k += WINO_VL) {
-    const int64_t channels = smaller(WINO_VL, c - k), pixel = last ? c : WINO_VL;
+    const int64_t channels = fy_smaller(WINO_VL, c - k), pixel = last ? c : WINO_VL;
     const float *from = last ? image + top * w * c + k : turned;
     if (!last)
       fy_transpose_matrix(sizeof(float), turned, WINO_VL, image + (k * side->h + top) * w, side->h * w,
@@ -232,9 +225,9 @@ static void store_tile(Vec tile[WINO_OUT][WINO_OUT], int64_t rows, int64_t colum
         store(to + i * line + j * pixel, tile[i][j]);
     return;
   }
-  const size_t bytes = (size_t)smaller(lanes, WINO_VL) * sizeof(float);
-  for (int i = 0; i < smaller(rows, WINO_OUT); i++)
-    for (int j = 0; j < smaller(columns, WINO_OUT); j++)
+  const size_t bytes = (size_t)fy_smaller(lanes, WINO_VL) * sizeof(float);
+  for (int i = 0; i < fy_smaller(rows, WINO_OUT); i++)
+    for (int j = 0; j < fy_smaller(columns, WINO_OUT); j++)
       if (lanes >= WINO_VL)
         store(to + i * line + j * pixel, tile[i][j]);
       else
@@ -261,9 +254,9 @@ static void make_outputs(const Job *job, const float *m, int64_t tile, int64_t r
   const Side *out = &job->out;
   const int64_t area = out->h * out->w;
   for (int64_t r = row; r < row + rows; r++, tile += job->tx) {
-    const int64_t at = WINO_OUT * r * out->w, pixels = smaller(WINO_OUT * out->w, area - at);
+    const int64_t at = WINO_OUT * r * out->w, pixels = fy_smaller(WINO_OUT * out->w, area - at);
     for (int64_t k = 0; k < vectors(out); k++) {
-      const int64_t lanes = smaller(WINO_VL, out->c - k * WINO_VL);
+      const int64_t lanes = fy_smaller(WINO_VL, out->c - k * WINO_VL);
       if (last) {
         make_row(job, m, tile, r, k, image + at * out->c + k * WINO_VL, lanes, out->c);
         continue;
@@ -298,14 +291,14 @@ static void convolve_block(const Job *job, int worker, const WinogradBlock *bloc
   if (!make_points(job, &job->in, block, images, in_last, turned, piece(job, worker, FRAME), v, job->v_group,
                    job->v_point))
     return;
-  multiply_points(job, over(block->images * tiles, WINO_TILES), v, m);
+  multiply_points(job, fy_div_ceil(block->images * tiles, WINO_TILES), v, m);
   for (int64_t i = 0; i < block->images; i++)
     make_outputs(job, m, i * tiles, block->row, block->rows, turned, results + i * image, out_last);
 }
 
 // A unit is what a thread takes at a time: a block or, with a hook, the images of one, which the hook meets whole.
 static int64_t units(const Job *job) {
-  return over(job->n, job->images) * (job->hook ? 1 : job->bands);
+  return fy_div_ceil(job->n, job->images) * (job->hook ? 1 : job->bands);
 }
 
 static void convolve_units(int worker, FyTurns *turns, void *context) {
@@ -316,14 +309,14 @@ static void convolve_units(int worker, FyTurns *turns, void *context) {
   for (int64_t unit; !is_stopped(job) && fy_next_turn(turns, &unit);) {
     const int64_t per = hook ? 1 : job->bands, band = unit % per;
     WinogradBlock block = {.first = unit / per * job->images};
-    block.images = smaller(job->images, job->n - block.first);
+    block.images = fy_smaller(job->images, job->n - block.first);
     if (made)
       hook->meet(hook->context, block.first, block.images, unit, chunk, piece(job, worker, SCRATCH));
     const float *in = made ? chunk : job->in.data + block.first * job->in.c * job->in.h * job->in.w;
     float *out = hook && !made ? chunk : job->result + block.first * job->out.c * job->out.h * job->out.w;
     for (int64_t b = band; b < (hook ? job->bands : band + 1); b++) {
       block.row = b * job->rows;
-      block.rows = smaller(job->rows, job->ty - block.row);
+      block.rows = fy_smaller(job->rows, job->ty - block.row);
       convolve_block(job, worker, &block, in, job->in.last, out, job->out.last);
     }
     if (hook && !made && !is_stopped(job))
@@ -346,7 +339,7 @@ static void pack_channels(int worker, FyTurns *turns, void *context) {
   (void)worker;
   for (int64_t c; fy_next_turn(turns, &c);)
     for (int64_t x = 0; x < vectors(&job->out); x++) {
-      const int64_t lanes = smaller(WINO_VL, job->out.c - x * WINO_VL);
+      const int64_t lanes = fy_smaller(WINO_VL, job->out.c - x * WINO_VL);
       if (lanes < WINO_VL || c >= job->in.c)
         memset(kernel, 0, sizeof kernel);
       if (c < job->in.c)
@@ -386,8 +379,8 @@ static int convolve(FyLaunch *l, Job *job, Packing *packing, const float *bias) 
 int fy_winograd_forward(FyLaunch *l, const FyConvShape *s, const void *x, const void *weight, const void *bias,
                         void *out, const FyConvHook *hook) {
   Job job = {.n = s->n,
-             .ty = over(s->oh, WINO_OUT),
-             .tx = over(s->ow, WINO_OUT),
+             .ty = fy_div_ceil(s->oh, WINO_OUT),
+             .tx = fy_div_ceil(s->ow, WINO_OUT),
              .in = side_of(x, hook && hook->x_channels_last, s->c, s->h, s->w, s->padding, 2),
              .out = side_of(NULL, hook != NULL, s->o, s->oh, s->ow, 0, 0),
              .result = out,
@@ -399,8 +392,8 @@ int fy_winograd_forward(FyLaunch *l, const FyConvShape *s, const void *x, const 
 int fy_winograd_backward_input(FyLaunch *l, const FyConvShape *s, const void *grad, const void *weight, void *grad_x,
                                const FyConvHook *hook) {
   Job job = {.n = s->n,
-             .ty = over(s->h, WINO_OUT),
-             .tx = over(s->w, WINO_OUT),
+             .ty = fy_div_ceil(s->h, WINO_OUT),
+             .tx = fy_div_ceil(s->w, WINO_OUT),
              .in = side_of(hook ? NULL : grad, hook != NULL, s->o, s->oh, s->ow, 2 - s->padding, 2),
              .out = side_of(NULL, hook && hook->x_channels_last, s->c, s->h, s->w, 0, 0),
              .result = grad_x,
@@ -435,20 +428,20 @@ static void sum_part(const Job *job, int worker, int64_t part) {
   float *turned = piece(job, worker, TURNED), *chunk = piece(job, worker, CHUNK);
   bool fresh = true;
   for (WinogradBlock block = {.first = first}; block.first < end; block.first += job->images) {
-    block.images = smaller(job->images, end - block.first);
+    block.images = fy_smaller(job->images, end - block.first);
     if (hook)
       hook->meet(hook->context, block.first, block.images, part, chunk, piece(job, worker, SCRATCH));
     const float *images = in->data + block.first * in->c * in->h * in->w;
     const float *grads = hook ? chunk : out->data + block.first * out->c * out->h * out->w;
     for (int64_t b = 0; b < job->bands; b++, fresh = false) {
       block.row = b * job->rows;
-      block.rows = smaller(job->rows, job->ty - block.row);
+      block.rows = fy_smaller(job->rows, job->ty - block.row);
       if (!make_points(job, in, &block, images, in->last, turned, piece(job, worker, FRAME), v, job->v_group,
                        job->v_point) ||
           !make_points(job, out, &block, grads, out->last, turned, piece(job, worker, FRAME_OUT), y, job->m_group,
                        job->m_point))
         return;
-      sum_products(job, over(block.images * block.rows * job->tx, WINO_TILES), v, y, u, fresh);
+      sum_products(job, fy_div_ceil(block.images * block.rows * job->tx, WINO_TILES), v, y, u, fresh);
     }
   }
   float *result = job->result + part * WINO_KERNEL * in->c * out->width;
@@ -468,14 +461,14 @@ int fy_winograd_backward_weight(FyLaunch *l, const FyConvShape *s, const void *g
                                 const FyConvHook *hook) {
   enum { LEAST_TILES = 128 }; // of a part, which costs a way back to the kernels
   Job job = {.n = s->n,
-             .ty = over(s->oh, WINO_OUT),
-             .tx = over(s->ow, WINO_OUT),
+             .ty = fy_div_ceil(s->oh, WINO_OUT),
+             .tx = fy_div_ceil(s->ow, WINO_OUT),
              .in = side_of(x, hook && hook->x_channels_last, s->c, s->h, s->w, s->padding, 2),
              .out = side_of(hook ? NULL : grad, hook != NULL, s->o, s->oh, s->ow, 0, 0),
              .hook = hook};
   choose_blocks(&job);
   choose_strides(&job);
-  job.parts = smaller(smaller(s->n, FY_CONV_MOST_PARTS), 1 + s->n * job.ty * job.tx / LEAST_TILES);
+  job.parts = fy_smaller(fy_smaller(s->n, FY_CONV_MOST_PARTS), 1 + s->n * job.ty * job.tx / LEAST_TILES);
   const int64_t depth = fy_conv_depth(s), count = depth * job.out.width;
   job.result = l->workspace(l, (size_t)(job.parts * count) * sizeof(float));
   if (!job.result || !make_slots(l, &job, true, job.parts))

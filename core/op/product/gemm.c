@@ -4,6 +4,7 @@
 // oneDNN left to itself may split sums among threads. So it gets blocks of C, cut by the shape alone, and computes each in one
 // thread. Either way, an element's sum has the same order for any number of threads.
 #include "op/product/gemm.h"
+#include "base/integers.h"
 #include "base/threads.h"
 #include "device/runtime.h"
 #include "op/launch.h"
@@ -50,14 +51,6 @@ typedef struct FyGemm {
   atomic_int status;
 } FyGemm;
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t over(int64_t a, int64_t b) { // rounded up
-  return (a + b - 1) / b;
-}
-
 static int64_t second_level_cache(void) {
   enum { USUAL = 512 << 10, LEAST = 128 << 10, MOST = 2 << 20 };
 #ifdef _SC_LEVEL2_CACHE_SIZE
@@ -65,12 +58,12 @@ static int64_t second_level_cache(void) {
 #else
   const int64_t bytes = 0;
 #endif
-  return bytes <= 0 ? USUAL : bytes < LEAST ? LEAST : smaller(bytes, MOST);
+  return bytes <= 0 ? USUAL : bytes < LEAST ? LEAST : fy_smaller(bytes, MOST);
 }
 
 // The parts of `size` are as even as whole units allow.
 static int64_t even_part(int64_t size, int64_t parts, int64_t unit) {
-  return over(over(size, parts), unit) * unit;
+  return fy_div_ceil(fy_div_ceil(size, parts), unit) * unit;
 }
 
 // The block of C that a thread computes at a time: so many rows that their strips fill half of the second-level cache. With several
@@ -79,7 +72,7 @@ static void choose_blocks(int64_t m, int64_t n, int64_t k, int element, bool ser
   enum { LEAST_WORK = 1 << 18, FOR_EACH = 8, LEAST_ROWS = 96 };
   const int64_t width = 2 * GEMM_VECTOR_BYTES / element, together = GEMM_PANELS * width;
   const int64_t wanted = serial ? 1 : FOR_EACH * fy_get_num_threads();
-  int64_t parts_m = over(m, second_level_cache() / 2 / (GEMM_KC * element)), parts_n = 1;
+  int64_t parts_m = fy_div_ceil(m, second_level_cache() / 2 / (GEMM_KC * element)), parts_n = 1;
   for (;;) {
     *rows = even_part(m, parts_m, GEMM_MR);
     *columns = even_part(n, parts_n, width);
@@ -169,8 +162,8 @@ static void run_blocks(int64_t begin, int64_t end, void *context) {
   for (int64_t task = begin; task < end; task++) {
     int64_t i = task / whole->blocks_n * whole->block_m, j = task % whole->blocks_n * whole->block_n;
     FyGemm g = *whole;
-    g.m = smaller(whole->m - i, whole->block_m);
-    g.n = smaller(whole->n - j, whole->block_n);
+    g.m = fy_smaller(whole->m - i, whole->block_m);
+    g.n = fy_smaller(whole->n - j, whole->block_n);
     g.a = advance(g.a, g.trans_a ? i : i * g.lda);
     g.b = advance(g.b, g.trans_b ? j * g.ldb : j);
     g.c = (void *)(uintptr_t)advance(g.c, i * g.ldc + j);
@@ -195,8 +188,8 @@ static int64_t cut_into_blocks(FyGemm *g) {
   }
   g->block_m = even_part(g->m, parts_m, STEP);
   g->block_n = even_part(g->n, parts_n, STEP);
-  g->blocks_n = over(g->n, g->block_n);
-  return over(g->m, g->block_m) * g->blocks_n;
+  g->blocks_n = fy_div_ceil(g->n, g->block_n);
+  return fy_div_ceil(g->m, g->block_m) * g->blocks_n;
 }
 
 static int run(FyGemm *g, bool serial) {

@@ -105,7 +105,7 @@ static void NAME(tile)(const NAME(Tile) * t, int64_t rows, int64_t columns, T *c
   if (rows >= GEMM_MR && columns >= nv * VL)
     NAME(whole_tile)(nv, t, c, ldc);
   else
-    NAME(edge_tile)(nv, t, (int)smaller(rows, GEMM_MR), (int)smaller(columns, NR), c, ldc);
+    NAME(edge_tile)(nv, t, (int)fy_smaller(rows, GEMM_MR), (int)fy_smaller(columns, NR), c, ldc);
 }
 
 // ---- packing ---------------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ static void NAME(pack_rows)(const T *from, int64_t row, int count, int width, in
     for (int i = 0; i < count;) {
       const bool wide = i + 8 <= count;
       const int first = wide || i + 4 <= count ? i : count - 4; // the last square may be over the one before it
-      const int64_t end = smaller(whole, q + line);
+      const int64_t end = fy_smaller(whole, q + line);
       if (wide)
         for (int64_t p = q; p < end; p += 4)
           NAME(square)(true, from + first * row + p, row, to + p * width + first, width);
@@ -204,7 +204,7 @@ typedef struct NAME(Product) {
 } NAME(Product);
 
 static int64_t NAME(steps)(const NAME(Product) * x, int64_t q) {
-  return smaller(x->k - q, GEMM_KC);
+  return fy_smaller(x->k - q, GEMM_KC);
 }
 
 static T *NAME(strip_at)(const NAME(Product) * x, int64_t strip, int64_t q) {
@@ -214,11 +214,11 @@ static T *NAME(strip_at)(const NAME(Product) * x, int64_t strip, int64_t q) {
 // A turn is GEMM_STRIPS strips of GEMM_KC steps.
 static void NAME(pack_turns)(int worker, FyTurns *turns, void *context) {
   const NAME(Product) *x = context;
-  const int64_t parts = over(x->strips - x->strip, GEMM_STRIPS);
+  const int64_t parts = fy_div_ceil(x->strips - x->strip, GEMM_STRIPS);
   (void)worker;
   for (int64_t turn; fy_next_turn(turns, &turn);) {
     const int64_t q = turn / parts * GEMM_KC, first = x->strip + turn % parts * GEMM_STRIPS;
-    for (int64_t i = first; i < smaller(first + GEMM_STRIPS, x->strips); i++)
+    for (int64_t i = first; i < fy_smaller(first + GEMM_STRIPS, x->strips); i++)
       NAME(pack_strip)(&x->g, i * GEMM_MR, x->p + q, NAME(steps)(x, q), NAME(strip_at)(x, i, q));
   }
 }
@@ -245,7 +245,7 @@ static void NAME(multiply_block)(const NAME(Product) * x, int64_t i0, int64_t i1
   const NAME(Gemm) *g = &x->g;
   for (int64_t q = 0; q < x->k; q += GEMM_KC)
     for (int64_t first = j0; first < j1; first += GEMM_PANELS * NR) {
-      const int64_t last = smaller(first + GEMM_PANELS * NR, j1), k = NAME(steps)(x, q), p = x->p + q;
+      const int64_t last = fy_smaller(first + GEMM_PANELS * NR, j1), k = NAME(steps)(x, q), p = x->p + q;
       for (int64_t j = first; j < last; j += NR)
         if (j / NR >= x->panel)
           NAME(pack_panel)(g, j, p, k, memory + (j - first) * k);
@@ -262,22 +262,22 @@ static void NAME(multiply_turns)(int worker, FyTurns *turns, void *context) {
   (void)worker;
   for (int64_t turn; fy_next_turn(turns, &turn);) {
     const int64_t i = turn / x->across * x->rows, j = turn % x->across * x->columns;
-    NAME(multiply_block)(x, i, smaller(i + x->rows, x->g.m), j, smaller(j + x->columns, x->g.n));
+    NAME(multiply_block)(x, i, fy_smaller(i + x->rows, x->g.m), j, fy_smaller(j + x->columns, x->g.n));
   }
 }
 
 // `most` steps at a time, for which there is memory.
 static void NAME(multiply)(NAME(Product) * x, int64_t most, T *memory, bool serial) {
   const NAME(Gemm) *g = &x->g;
-  const int64_t parts = over(x->strips - x->strip, GEMM_STRIPS);
+  const int64_t parts = fy_div_ceil(x->strips - x->strip, GEMM_STRIPS);
   choose_blocks(g->m, g->n, g->k, (int)sizeof(T), serial, &x->rows, &x->columns);
-  x->across = over(g->n, x->columns);
+  x->across = fy_div_ceil(g->n, x->columns);
   x->a = memory;
   for (x->p = 0; x->p < g->k; x->p += most) {
-    x->k = smaller(most, g->k - x->p);
+    x->k = fy_smaller(most, g->k - x->p);
     if (parts > 0)
-      run_turns(serial, parts * over(x->k, GEMM_KC), NAME(pack_turns), x);
-    run_turns(serial, over(g->m, x->rows) * x->across, NAME(multiply_turns), x);
+      run_turns(serial, parts * fy_div_ceil(x->k, GEMM_KC), NAME(pack_turns), x);
+    run_turns(serial, fy_div_ceil(g->m, x->rows) * x->across, NAME(multiply_turns), x);
   }
 }
 
@@ -289,7 +289,7 @@ static void NAME(multiply_on_stack)(NAME(Product) * x, bool serial) {
 // False for want of memory.
 static bool NAME(product)(const NAME(Gemm) * g, bool serial) {
   const int64_t near = GEMM_NEAR / (int64_t)sizeof(T);
-  NAME(Product) x = {.g = *g, .strips = over(g->m, GEMM_MR)};
+  NAME(Product) x = {.g = *g, .strips = fy_div_ceil(g->m, GEMM_MR)};
   if (g->a_row <= near && g->a_col <= near)
     x.strip = g->m / GEMM_MR;
   if (g->b_col == 1 && g->b_row <= near)
@@ -299,7 +299,7 @@ static bool NAME(product)(const NAME(Gemm) * g, bool serial) {
     NAME(multiply_on_stack)(&x, serial);
     return true;
   }
-  const int64_t most = smaller(over(GEMM_PACKED_BYTES, step * GEMM_KC) * GEMM_KC, g->k);
+  const int64_t most = fy_smaller(fy_div_ceil(GEMM_PACKED_BYTES, step * GEMM_KC) * GEMM_KC, g->k);
   void *block = NULL, *memory = NULL;
   if (!fy_host_try_alloc((size_t)(step * most), &memory, &block))
     return false;
