@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One run of a built answer: its limits, its environment, what it sees.
 #include "answer.h"
+#include "answer_tools.h"
 #include "tool/compile/config.h"
 #include "sim/compile/kernel_flags.h"
 #include "registry.h"
@@ -13,11 +14,10 @@ static const size_t MIB = 1 << 20;
 static const size_t ADDRESS_SPACE =
     (size_t)8 << 30; // besides its memory: stacks, libraries, what it reserves. The inspector reserves more
 
-// How long one test may take. FERRY_ANSWER_SECONDS gives slow machines more.
+// How long one test may take.
 static double test_seconds(const Answer *a) {
-  const char *wanted = getenv("FERRY_ANSWER_SECONDS");
-  double seconds = wanted ? strtod(wanted, NULL) : 0;
-  return seconds >= 1 && seconds <= 600 ? seconds : a->real_gpu ? 30 : 10;
+  const double seconds = answer_seconds_wanted();
+  return seconds > 0 ? seconds : a->real_gpu ? 30 : 10;
 }
 
 // And how much memory: FERRY_ANSWER_MEMORY_MB.

@@ -76,11 +76,16 @@ static void set_readable(SandboxJob *job, const char *const extra[2]) {
     job->readable[i] = seen[i];
 }
 
-// A machine whose tests get more time by FERRY_ANSWER_SECONDS is as slow at compiling.
-static double slowness(void) {
+double answer_seconds_wanted(void) {
   const char *wanted = getenv("FERRY_ANSWER_SECONDS");
   const double seconds = wanted ? strtod(wanted, NULL) : 0;
-  return seconds > 10 && seconds <= 600 ? seconds / 10 : 1;
+  return seconds >= 1 && seconds <= 600 ? seconds : 0;
+}
+
+// A machine whose tests get more time is as slow at compiling.
+static double slowness(void) {
+  const double seconds = answer_seconds_wanted();
+  return seconds > 10 ? seconds / 10 : 1;
 }
 
 bool answer_run_tool(Answer *a, const Command *command, const char *readable[2], double seconds, char **output) {

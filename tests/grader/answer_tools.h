@@ -14,6 +14,9 @@ typedef struct Command {
   int count;
 } Command;
 
+// What FERRY_ANSWER_SECONDS gives a test on a slow machine; 0: nothing, or no such time.
+double answer_seconds_wanted(void);
+
 // Panics when the line is too long.
 void command_word(Command *c, const char *format, const char *value); // one word: `format` has one %s
 void command_words(Command *c, const char *list);                     // those between spaces
