@@ -203,7 +203,7 @@ def course(tab, server):
     after = other.page.inner_text(".live-front")
     result(status.startswith("Passed") and passed and before != after and "Continue: " in after, "the first page shows what is passed, as soon as it is", f"{status} {after[:200]}")
     milestones = other.page.get_by_role("list", name="Milestones").inner_text()
-    result("✓ First kernel (" in milestones and "○ First race found (open:" in milestones, "and the milestones, with what reaches them", milestones)
+    result("✓ First kernel (" in milestones and "○ First network on kernels of your own (open:" in milestones, "and the milestones, with what reaches them", milestones)
     other.open("20_the_first_kernel.html")
     result("(passed)" in other.look("document.querySelector('.md-content a[href*=\"20_3_two\"]').textContent"), "links to exercises say what is passed")
     result(not other.wrong, "no error and no other host there", other.wrong)
