@@ -4,7 +4,7 @@
 #include <string.h>
 
 // What .ci/build/levels.sh adds to a library with levels. Levels are in ascending order, without the library's own.
-extern const char *const fy_level_names[] __attribute__((weak));      // NULL behind the last
+extern const char *const fy_level_names[] __attribute__((weak));      // NULL after the last
 extern const FyOp *const *const fy_level_ops[] __attribute__((weak)); // of each level
 extern void *const fy_level_functions[]
     __attribute__((weak)); // rows: where a jump is kept, its target for each level; NULL

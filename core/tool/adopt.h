@@ -75,7 +75,7 @@ int adopt_share(const AdoptedList *list, bool in_full);
 
 // Makes ready to link and run a program with adopted kernels. An exit status, after a message where it is not EXIT_PASS.
 int adopt_begin_program(const char *command, AdoptedList *list);
-// Runs a lesson's program, built at `program`, with adopted kernels in place of this process; argv[0] is replaced. An exit status.
+// Runs a lesson's program, built at `program`, with adopted kernels, which replaces this process; argv[0] is replaced. An exit status.
 int adopt_run_chapter(const char *program, char **argv);
 
 #endif

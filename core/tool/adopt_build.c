@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs with adopted kernels: their objects, which make builds, linked with the answers' in place of the library's table of
+// Programs with adopted kernels: their objects, which make builds, linked with the answers' instead of the library's table of
 // kernels.
 #include "tool/adopt.h"
 #include "tool/compile/config.h"

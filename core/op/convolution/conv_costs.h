@@ -17,7 +17,7 @@ typedef struct FyConvCosts {
 // instead, those of a Sapphire Rapids processor. Any thread; never raises.
 FyConvCosts fy_conv_costs(void);
 
-// For tests. Measures anew; false where that cannot be done. Never raises.
+// For tests. Measures again; false where that cannot be done. Never raises.
 bool fy_conv_costs_measure(FyConvCosts *costs);
 
 #endif

@@ -110,7 +110,7 @@ static Array *minus(Case *c, int64_t of, double by) {
   return out;
 }
 
-// The right result up to some element, and what nobody has written from there on.
+// The right result up to some element, and what has not been written from there on.
 static bool ends_early(const Case *c, const Array *want) {
   const Array *out = got_shaped(c, "out", want->shape);
   int64_t i = 0;

@@ -201,7 +201,7 @@ static bool judge_values(Case *c) {
   suspect_mistakes(c, want);
   if (!expect_array(c, "c", want, 1e-6) || !expect_by_kernel(c))
     return false;
-  // On a GPU nobody counts.
+  // On a GPU, nothing counts them.
   const int64_t products = got_count(c, "fragment products"), refused = got_count(c, "refused fragments");
   if (products >= 0 && !expect_at_least(c, "products of fragments (mma_sync)", products,
                                         (m * n * k + TILE * TILE * TILE - 1) / (TILE * TILE * TILE), &NO_TENSOR_CORES))
