@@ -21,6 +21,15 @@
 
 enum { MOST_SAMPLES = 100 };
 
+// Of the library's kernels, which are compiled with the same flags.
+#if defined __AVX512F__
+static const char instructions[] = "AVX-512";
+#elif defined __AVX2__
+static const char instructions[] = "AVX2";
+#else
+static const char instructions[] = "neither AVX2 nor AVX-512";
+#endif
+
 const Bench *bench_named(const char *name) {
   for (const Bench *b = benches; b->name; b++) {
     if (strcmp(b->name, name) == 0 && b->body) {
@@ -154,7 +163,7 @@ static void answer(const char *line, FyDevice device) {
   } else if (strcmp(line, "rss") == 0) {
     answer_rss();
   } else if (strcmp(line, "info") == 0) {
-    printf("ok Ferry %s, %d threads\n", fy_version(), fy_get_num_threads());
+    printf("ok Ferry %s, %s, %d threads\n", fy_version(), instructions, fy_get_num_threads());
   } else {
     fy_raise(FY_VALUE_ERROR, "unknown command %s", line);
   }

@@ -71,6 +71,8 @@ class Comparison:
     def __init__(self, options):
         self.options = options
         self.core = None
+        self.level = "other"  # of Ferry's instructions
+        self.limited = False  # PyTorch, to AVX2, on a processor that has more
         self.seconds = 0.05 if options.quick else 0.12
         self.lines = []  # of the TSV
         self.missed, self.undecided = [], []
@@ -82,13 +84,13 @@ class Comparison:
 
     def ferry(self, row):
         command = [self.options.bench, "--worker", "--device", self.options.device]
-        environment = cases.environment(row, self.options.threads, None, False)
+        environment = cases.environment(row, self.options.threads, None, False, self.limited)
         if self.options.device != "cpu":
             environment["FERRY_CUDA"] = "real"  # a simulated device has no times to compare
         return Worker(command, environment)
 
     def torch(self, row, verbose=False):
-        environment = cases.environment(row, self.options.threads, self.core, True)
+        environment = cases.environment(row, self.options.threads, self.core, True, self.limited)
         if verbose:
             environment["OPENBLAS_VERBOSE"] = "2"
         if self.options.other:
@@ -114,6 +116,14 @@ class Comparison:
         if self.core:
             return "OpenBLAS takes this processor for %s: OPENBLAS_CORETYPE=%s is set for PyTorch" % (reported, self.core)
         return "OpenBLAS runs kernels for %s" % reported if reported else "BLAS names no kernels"
+
+    def find_level(self):
+        worker = self.ferry(cases.ROWS[1])
+        self.level = cases.level_of(worker.ask("info"))
+        worker.end()
+        self.limited = self.level == cases.AVX2 and "avx512f" in cpu_flags()
+        targets = "targets for %s" % self.level if self.level in cases.SHARES else "no targets: there are none for this processor"
+        return targets + (" (set for both sides: %s)" % " ".join("%s=%s" % one for one in cases.LIMITS.items()) if self.limited else "")
 
     # ---- what is measured -----------------------------------------------------------------------------------------------
 
@@ -151,11 +161,12 @@ class Comparison:
         ours.ask("end")
         ceiling = self.ceiling(ours)
         share = flops / ratio.ours / 1e9 / ceiling
-        verdict = self.judge("share of the ceiling of %s %d" % (case.name, case.size), row_key, share >= case.share)
+        target = case.share_target(self.level)
+        verdict = self.judge("share of the ceiling of %s %d" % (case.name, case.size), row_key, share >= target)
         print("%34s %.0f of %.0f GFLOP/s, %.2f of the ceiling; target %.2f: %s" % (
-            "", share * ceiling, ceiling, share, case.share, verdict), flush=True)
+            "", share * ceiling, ceiling, share, target, verdict), flush=True)
         self.lines.append(("share-" + row_key, case.name, case.size, "GFLOP/s", share * ceiling, ceiling, share, share,
-                           share, 1, "%.2f" % case.share, verdict))
+                           share, 1, "%.2f" % target, verdict))
 
     def compare(self, ours, theirs, case, row_key, target=None, count=5, least=3):
         try:
@@ -213,9 +224,9 @@ class Comparison:
         version = torch_major(info)
         for case in chosen:
             count = min(case.rounds, 2 if self.options.quick else 5)
-            ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.target(row.key, version), count,
+            ratio = self.compare(ours, theirs, (case.name, case.size), row.key, case.target(row.key, version, self.level), count,
                                  case.least)
-            if ratio and case.share and version >= 2 and row.clean and self.options.device == "cpu":
+            if ratio and case.share_target(self.level) and version >= 2 and row.clean and self.options.device == "cpu":
                 self.share_of_ceiling(ours, case, ratio, row.key)
             if ratio and row.key == "two":
                 self.undisturbed[case.name, case.size] = ratio
@@ -254,10 +265,12 @@ class Comparison:
             ours, theirs = self.ferry(row), self.onnxruntime(row, folder)
             self.heading("onnxruntime on the file of the traced network, %d threads" % self.options.threads, "onnxrt")
             print("(%s; %s)" % (ours.ask("info"), theirs.ask("info")))
-            for name, size, target in chosen:
+            if self.limited:
+                print("(nothing limits onnxruntime to AVX2)")
+            for name, size, targets in chosen:
                 for command in ("case %s %d" % (name, size), "onnx " + folder, "end"):
                     ours.ask(command)
-                self.compare(ours, theirs, (name, size), "onnx", target, 2 if self.options.quick else 5)
+                self.compare(ours, theirs, (name, size), "onnx", targets.get(self.level), 2 if self.options.quick else 5)
             ours.end()
             theirs.end()
 
@@ -337,6 +350,7 @@ class Comparison:
         others = others_seconds()
         rows = cases.ROWS if self.options.device == "cpu" else cases.ROWS[:1]
         if self.options.device == "cpu":
+            print(self.find_level())
             print(self.find_core())
         self.check_table()
         for row in rows:
@@ -369,6 +383,7 @@ class Comparison:
                 cpu_name(), os.cpu_count(), self.options.threads, self.options.device, time.strftime("%Y-%m-%d")), file=file)
             print("# others: %.2f" % self.others, file=file)
             print("# openblas_coretype: %s" % (self.core or "-"), file=file)
+            print("# class: %s" % self.level, file=file)
             print("row\tcase\tsize\tunit\tferry\tpytorch\tratio\tq1\tq3\trounds\ttarget\tverdict", file=file)
             for line in self.lines:
                 print("\t".join("%.6g" % field if isinstance(field, float) else str(field) for field in line), file=file)
@@ -444,14 +459,16 @@ def parse():
 
 
 def list_cases():
-    print("%-22s %9s  %-12s %20s  %20s  %s" % ("", "", "", "over PyTorch 1", "over PyTorch 2", "share of"))
-    print("%-22s %9s  %-12s %9s  %9s  %9s  %9s  %s" % (
-        "case", "size", "group", "two", "tuned", "two", "tuned", "the ceiling"))
+    columns = ((1, cases.AVX512), (2, cases.AVX512), (2, cases.AVX2))
+    print("PyTorch's time over Ferry's, at least. *: and a share of the ceiling of multiply-adds (with PyTorch 2)\nof %s\n" %
+          ", ".join("%.2f (%s)" % (share, level) for level, share in cases.SHARES.items()))
+    print("%-30s %8s  %-11s" % ("", "", "") + "".join("  %15s" % ("PyTorch %d" % version) for version, _ in columns))
+    print("%-30s %8s  %-11s" % ("", "", "") + "".join("  %15s" % level for _, level in columns))
+    print("%-30s %8s  %-11s" % ("case", "size", "group") + "  %7s %7s" % ("two", "tuned") * len(columns))
     for case in cases.CASES:
-        targets = [case.target(row, version) for version in (1, 2) for row in ("two", "tuned")]
-        print("%-22s %9d  %-12s %9s  %9s  %9s  %9s  %s" % (
-            (case.name, case.size, case.group) + tuple("%.2f x" % t if t else "-" for t in targets) +
-            ("%.2f" % case.share if case.share else "",)))
+        targets = [case.target(row, *column) for column in columns for row in ("two", "tuned")]
+        print("%-30s %8d  %-11s" % (case.name + " *" * case.share, case.size, case.group) +
+              "  %7s %7s" * len(columns) % tuple("%.2f" % t if t else "-" for t in targets))
     print("and: onnx (traced networks against onnxruntime), busy (beside another process), memory (peak of a process), start (start-up)")
 
 

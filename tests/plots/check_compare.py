@@ -51,6 +51,20 @@ def check_losses():
     assert not stats.same_losses([10, 2.0], [10, 2.0, 1.5])
 
 
+def check_targets():
+    case = cases.Case("made_up", 1, "product", 8, 7, of2=(3, 2), avx2=1.1, share=True)
+    targets = {(version, level): [case.target(row, version, level) for row in ("default", "two", "tuned")]
+               for version in (1, 2) for level in (cases.AVX512, cases.AVX2, "other")}
+    assert targets[1, cases.AVX512] == targets[1, cases.AVX2] == [None, 8, 7]
+    assert targets[2, cases.AVX512] == [None, 3, 2] and targets[2, cases.AVX2] == [None, 1.1, 1.1]
+    assert targets[1, "other"] == targets[2, "other"] == [None, None, None]
+    assert case.share_target(cases.AVX2) > case.share_target(cases.AVX512) and case.share_target("other") is None
+    assert cases.Case("no_share", 1, "product").share_target(cases.AVX2) is None
+    assert cases.level_of("Ferry 0.1.0, AVX2, 2 threads") == cases.AVX2
+    assert cases.level_of("Ferry 0.1.0, AVX-512, 16 threads") == cases.AVX512
+    assert cases.level_of("Ferry 0.1.0, neither AVX2 nor AVX-512, 2 threads") == "other"
+
+
 def check_texts():
     assert stats.seconds_text(1.5e-7) == "150 ns" and stats.seconds_text(0.0025) == "2.5 ms"
     assert stats.seconds_text(0.15e-6) == "150 ns" and stats.seconds_text(12) == "12 s"
@@ -67,6 +81,8 @@ def check_cores():
 
 
 def check_environments():
+    for name in cases.LIMITS:
+        os.environ.pop(name, None)
     os.environ.update(OPENBLAS_CORETYPE="Haswell", NVPL_BLAS_X="1", OMP_NUM_THREADS="7", MALLOC_TOP_PAD_="1", OTHER="kept")
     default, two, tuned = cases.ROWS
     assert cases.environment(default, 2, "SkylakeX", True)["OPENBLAS_CORETYPE"] == "Haswell"
@@ -78,6 +94,10 @@ def check_environments():
         assert "MALLOC_TOP_PAD_" not in ours
     assert "MALLOC_TOP_PAD_" not in cases.environment(two, 2, None, True)
     assert cases.environment(tuned, 2, None, True)["MALLOC_TOP_PAD_"] == "2000000000"
+    for row in cases.ROWS:
+        for name, value in cases.LIMITS.items():
+            assert cases.environment(row, 2, None, True, True)[name] == value
+            assert name not in cases.environment(row, 2, None, True)
 
 
 def check_names():
@@ -99,6 +119,7 @@ check_quantiles()
 check_ratios()
 check_losses()
 check_texts()
+check_targets()
 check_cores()
 check_environments()
 check_names()
