@@ -45,7 +45,7 @@ for ((round = 1; round <= rounds; round++)); do
   inspect sampled --blocks 1
   "$work/inspected" plain "$times"
   FERRY_SIM_SPLIT=0 "$work/inspected" threads "$times"
-  inspect instrumented
+  inspect instrumented --blocks all
 done
 
 awk -F'\t' '
