@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exercise 25.3: out = x - mean(x) in one cooperative launch. The elements are whole numbers, so that each order of adding them gives the
-// same sum.
+// Exercise 25.3: out = x - mean(x) in one cooperative launch. The elements are odd numbers of quarters: no value is whole, and each order of adding
+// up to 900000 of them gives the same sum.
 #include "exercise.h"
 #include <math.h>
 #include <string.h>
@@ -68,7 +68,9 @@ static const Mistake TRAFFIC = {
 // ---- asking ----------------------------------------------------------------------------------------------------------
 
 static void ask(Case *c, int64_t n) {
-  Array *x = array_cast(c, draw_array(c, FY_INT32, shape(n), 1, 9), FY_FLOAT32);
+  Array *x = draw_steps(c, shape(n), 0, 4, 0.5);
+  for (int64_t i = 0; i < n; i++)
+    x->f32[i] += 0.25f;
   give_array(c, "x", x, (Give){.device = "cuda:0"});
   give_number(c, "n", (double)n);
 }
@@ -146,6 +148,16 @@ static bool subtracts_too_little(const Case *c, const Array *want) {
          least < given(c, "x")->f32[0] - want->f32[0] - 1e-3;
 }
 
+// All blocks have subtracted a mean that comes from a whole number, by less than a fraction of each element too small. With more elements,
+// float32 is too coarse to tell.
+static bool subtracts_whole_sum(const Case *c, const Array *want) {
+  double least, greatest;
+  if (want->count > 9999 || !find_subtracted(c, want, &least, &greatest) || greatest - least >= 1e-4)
+    return false;
+  const double n = (double)want->count, sum = least * n, right = n * (given(c, "x")->f32[0] - (double)want->f32[0]);
+  return fabs(sum - round(sum)) < 0.02 && sum < right && right - sum <= 0.75 * n;
+}
+
 // Not all blocks have the same sum.
 static bool subtracts_several(const Case *c, const Array *want) {
   double least, greatest;
@@ -184,6 +196,7 @@ static void suspect_mistakes(Case *c, const Array *want) {
   const CaseSchedule schedule = case_schedule(c);
   suspect_that(c, schedule == SCHEDULE_BLOCKS_DOWN || schedule == SCHEDULE_BETWEEN_BLOCKS, &BETWEEN_BLOCKS);
   suspect_that(c, subtracts_several(c, want), &OWN_BLOCK);
+  suspect_that(c, subtracts_whole_sum(c, want), &TRUNCATED);
   suspect_that(c, subtracts_too_little(c, want), &FIRST_SUMS);
 }
 
