@@ -44,6 +44,42 @@ template <int m, int n, int k> struct shape<matrix_a, m, n, k> { static constexp
 template <int m, int n, int k> struct shape<matrix_b, m, n, k> { static constexpr int rows = k, columns = n; };
 template <int m, int n, int k> struct shape<accumulator, m, n, k> { static constexpr int rows = m, columns = n; };
 
+// The matrices that a tensor core multiplies, of numbers T: (m, k) times (k, n). All but those of less than a byte.
+template <class T, int m, int n, int k> constexpr bool are_factors() {
+  constexpr bool is_wide = m * n == 256 && m >= 8 && n >= 8 && k == 16; // 16 x 16, 32 x 8, 8 x 32
+  constexpr bool is_byte = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
+  if constexpr (std::is_same_v<T, precision::tf32>)
+    return m == 16 && n == 16 && k == 8;
+  else if constexpr (std::is_same_v<T, double>)
+    return m == 8 && n == 8 && k == 4;
+  else
+    return is_wide && (is_byte || std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>);
+}
+// And their sums, which are matrices (m, n) of numbers T.
+template <class T, int m, int n, int k> constexpr bool are_sums() {
+  if constexpr (std::is_same_v<T, float>)
+    return are_factors<__half, m, n, k>() || are_factors<precision::tf32, m, n, k>();
+  else if constexpr (std::is_same_v<T, int>)
+    return are_factors<signed char, m, n, k>();
+  else
+    return (std::is_same_v<T, __half> || std::is_same_v<T, double>)&&are_factors<T, m, n, k>();
+}
+template <class Use, int m, int n, int k, class T, class Layout> constexpr bool is_fragment() {
+  if constexpr (std::is_same_v<Use, accumulator>)
+    return std::is_void_v<Layout> && are_sums<T, m, n, k>();
+  else
+    return (std::is_same_v<Layout, row_major> || std::is_same_v<Layout, col_major>)&&are_factors<T, m, n, k>();
+}
+// Products of half may be added in half, too.
+template <class A, class B, class C, class D> constexpr bool multiply() {
+  using Sum = typename sum_of<A>::type;
+  constexpr bool c = std::is_same_v<C, Sum>, d = std::is_same_v<D, Sum>;
+  if constexpr (std::is_same_v<A, __half>)
+    return std::is_same_v<B, __half> && (c || std::is_same_v<C, __half>)&&(d || std::is_same_v<D, __half>);
+  else
+    return std::is_same_v<A, B> && c && d;
+}
+
 template <class Sum, class T> inline Sum wide(T value) {
   return static_cast<Sum>(static_cast<std::conditional_t<std::is_same_v<Sum, float>, float, T>>(value));
 }
@@ -62,6 +98,9 @@ inline void all_lanes(const char *file, int line) {
 } // namespace cudasim_detail
 
 template <class Use, int m, int n, int k, class T, class Layout = void> class fragment {
+  static_assert(cudasim_detail::is_fragment<Use, m, n, k, T, Layout>(),
+                "CUDA has no wmma::fragment with this combination of use, shape, type and layout");
+
 public:
   using element_type = T;
   using storage_element_type = typename cudasim_detail::storage<T>::type;
@@ -129,6 +168,7 @@ CUDASIM_APART inline void mma_sync(fragment<accumulator, m, n, k, D> &d,
                                    const fragment<matrix_a, m, n, k, A, LayoutA> &a,
                                    const fragment<matrix_b, m, n, k, B, LayoutB> &b,
                                    const fragment<accumulator, m, n, k, C> &c, bool = false, CUDASIM_HERE) {
+  static_assert(cudasim_detail::multiply<A, B, C, D>(), "CUDA has no wmma::mma_sync for fragments of these types");
   using Sum = typename cudasim_detail::sum_of<A>::type;
   using Shown = cudasim_detail::factors<std::decay_t<decltype(a)>, std::decay_t<decltype(b)>>;
   const Shown mine = {&a, &b};

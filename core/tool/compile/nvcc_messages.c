@@ -122,6 +122,21 @@ static bool show_configuration(const char *text, size_t length) {
   return true;
 }
 
+// What a header of the simulator asserts: told of the reader's line, which needs what CUDA does not have.
+static bool show_assertion(const char *text, size_t length) {
+  static const char failed[] = ": error: static assertion failed: ", here[] = ":   required from here";
+  const char *assertion = memmem(text, length, failed, sizeof failed - 1), *place = NULL;
+  for (size_t i = 0; assertion && text + i < assertion; i += diagnostics_line(text + i))
+    if (speaks_of(text + i, diagnostics_line(text + i), here))
+      place = text + i;
+  if (!place || !speaks_of(text, (size_t)(assertion - text), "core/sim/include/"))
+    return false;
+  const char *message = assertion + sizeof failed - 1;
+  fprintf(stderr, "%.*s: error: %.*s", (int)(strstr(place, here) - place), place, (int)diagnostics_line(message),
+          message);
+  return true;
+}
+
 // Those of the reader's text, and, in a second turn, if there are none, those of what became of it. With errors, no warnings.
 static void show_all(const char *text) {
   const bool failed = strstr(text, "error: ") != NULL;
@@ -129,12 +144,14 @@ static void show_all(const char *text) {
   for (int turn = 0; turn < 2 && !shown; turn++)
     for (size_t i = 0; text[i];) {
       const size_t length = message_length(text + i);
-      const bool ours = speaks_of(text + i, length, "cudasim"), error = speaks_of(text + i, length, "error: ");
+      const bool asserted = turn == 0 && show_assertion(text + i, length);
+      const bool ours = asserted || speaks_of(text + i, length, "cudasim"),
+                 error = speaks_of(text + i, length, "error: ");
       if (turn == 1 && error && !shown && !show_configuration(text + i, strlen(text + i)))
         fwrite(text + i, 1, length, stderr);
       else if (turn == 0 && !ours && (error || !failed) && !follows(text, text + i, length))
         show(text + i, length);
-      shown |= error && (turn == 1 || !ours);
+      shown |= error && (turn == 1 || asserted || !ours);
       i += length;
     }
 }
