@@ -229,6 +229,21 @@ typedef struct FyBatchNormOptions {
   fy_nn_batch_norm_with(2, (FyBatchNormOptions){.named = FY_TEXT_OF(__VA_ARGS__), .num_features = __VA_ARGS__})
 FY_API FyModule *fy_nn_batch_norm_with(int dims, FyBatchNormOptions options);
 
+// Creates a layer norm layer for inputs (*, normalized_shape): fy_nn_layer_norm(fy_shape(C)). Unless .no_affine is set, the
+// layer has the parameters weight and, unless .no_bias is set, bias, both of the shape normalized_shape. The default of eps
+// is 1e-5. PyTorch: torch.nn.LayerNorm(normalized_shape, eps, elementwise_affine, bias).
+typedef struct FyLayerNormOptions {
+  FySize normalized_shape;
+  double eps;
+  bool no_affine, no_bias;
+  FyDevice device;
+  FyDType dtype;
+  const char *named; // set by the macro: the arguments as text. If NULL, zeros mean the defaults
+} FyLayerNormOptions;
+#define fy_nn_layer_norm(...)                                                                                          \
+  fy_nn_layer_norm_with((FyLayerNormOptions){.named = FY_TEXT_OF(__VA_ARGS__), .normalized_shape = __VA_ARGS__})
+FY_API FyModule *fy_nn_layer_norm_with(FyLayerNormOptions options);
+
 FY_API FyModule *fy_nn_relu(void);         // torch.nn.ReLU()
 FY_API FyModule *fy_nn_relu_inplace(void); // torch.nn.ReLU(inplace=True)
 FY_API FyModule *fy_nn_gelu(void);         // torch.nn.GELU()

@@ -5,6 +5,7 @@
 #include "op/convolution/pool.h"
 #include "op/elementwise/pointwise.h"
 #include "op/loss/loss.h"
+#include "op/normalization/layer_norm.h"
 #include "op/normalization/norm.h"
 #include "op/normalization/softmax.h"
 #include "op/ops.h"
@@ -204,17 +205,33 @@ static void read_softmax(FyOnnxReader *r) {
   fy_onnx_result(r, 0, fy_onnx_view(r, x, a.ndim, a.shape));
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias, over the axis and all after it.
+// Whether a parameter of layer_norm has the shape and dtype that the op asks for.
+static bool is_of_layer_norm(const FyOnnxReader *r, int value, const FyLayerNormParams *p, FyDType dtype) {
+  return value < 0 ||
+         (fy_has_shape(fy_onnx_array(r, value), p->dims, p->shape) && (FyDType)fy_onnx_array(r, value)->dtype == dtype);
+}
+
+// Over the axis and all after it. Where a parameter is broadcast, and where the batch is normalized over, by parts:
+// (x - mean) / sqrt(variance + epsilon) * scale + bias.
 static void read_layer_norm(FyOnnxReader *r) {
   const int x = fy_onnx_input(r, 0), scale = fy_onnx_input(r, 1), bias = fy_onnx_optional(r, 2);
-  const int ndim = fy_onnx_array(r, x)->ndim, axis = fy_onnx_axis(fy_onnx_read_int(r, "axis", -1), ndim);
+  const FyArray a = *fy_onnx_array(r, x);
+  const int ndim = a.ndim, axis = fy_onnx_axis(fy_onnx_read_int(r, "axis", -1), ndim);
   const FyReduceParams p = {.dims = (1u << ndim) - (1u << axis), .keepdim = true};
+  const double epsilon = fy_onnx_read_float(r, "epsilon", 1e-5);
+  FyLayerNormParams whole = {.dims = ndim - axis, .eps = epsilon};
+  memcpy(whole.shape, a.shape + axis, (size_t)whole.dims * sizeof *whole.shape);
   fy_onnx_read_int(r, "stash_type", 1);
+  if (axis > 0 && is_of_layer_norm(r, scale, &whole, (FyDType)a.dtype) &&
+      is_of_layer_norm(r, bias, &whole, (FyDType)a.dtype)) {
+    const int in[] = {x, fy_onnx_row_major(r, scale), bias < 0 ? bias : fy_onnx_row_major(r, bias)};
+    fy_onnx_result(r, 0, fy_onnx_emit_output(r, &fy_op_layer_norm, &whole, 3, in, 3, 0));
+    return;
+  }
   const int centered = binary(r, &fy_op_sub, x, fy_onnx_emit(r, &fy_op_mean, &p, FY_VALUES(x)));
   const int squares = binary(r, &fy_op_mul, centered, centered);
   const int variance = fy_onnx_emit(r, &fy_op_mean, &p, FY_VALUES(squares));
-  const int root = fy_onnx_emit(r, &fy_op_sqrt, NULL,
-                                FY_VALUES(number(r, &fy_op_add, variance, fy_onnx_read_float(r, "epsilon", 1e-5))));
+  const int root = fy_onnx_emit(r, &fy_op_sqrt, NULL, FY_VALUES(number(r, &fy_op_add, variance, epsilon)));
   int out = binary(r, &fy_op_mul, binary(r, &fy_op_div, centered, root), scale);
   if (bias >= 0)
     out = binary(r, &fy_op_add, out, bias);

@@ -42,8 +42,8 @@ const char *fy_onnx_integers(FyOnnxWriter *w, int n, const int64_t *values);
 // The step's output 0 is the value that `name` has already.
 void fy_onnx_alias(FyOnnxWriter *w, const FyProgramStep *step, const char *name);
 
-// The initializers of `count` values that are not a program's own.
-const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, int64_t count, double number);
+// An initializer of this shape that is not a program's own: all its values are `number`.
+const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, FySize shape, double number);
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include "op/convolution/conv_pool.h"
 #include "op/convolution/pool.h"
 #include "op/loss/loss.h"
+#include "op/normalization/layer_norm.h"
 #include "op/normalization/norm.h"
 #include "op/normalization/softmax.h"
 #include "op/ops.h"
@@ -125,13 +126,30 @@ static void write_batch_norm(FyOnnxWriter *w, const FyProgramStep *step) {
   const FyProgramValue *mean = input(w, step, FY_NORM_RUNNING_MEAN);
   const char *weight = optional(w, step->in[FY_NORM_WEIGHT]), *bias = optional(w, step->in[FY_NORM_BIAS]);
   if (!weight)
-    weight = fy_onnx_filled(w, mean->dtype, mean->shape[0], 1);
+    weight = fy_onnx_filled(w, mean->dtype, fy_shape(mean->shape[0]), 1);
   if (!bias)
-    bias = fy_onnx_filled(w, mean->dtype, mean->shape[0], 0);
+    bias = fy_onnx_filled(w, mean->dtype, fy_shape(mean->shape[0]), 0);
   Onnx__NodeProto *node = fy_onnx_last(w, step, "BatchNormalization",
                                        FY_NAMES(fy_onnx_name(w, step->in[FY_NORM_X]), weight, bias,
                                                 fy_onnx_name(w, step->in[FY_NORM_RUNNING_MEAN]),
                                                 fy_onnx_name(w, step->in[FY_NORM_RUNNING_VAR])));
+  fy_onnx_float(w, node, "epsilon", p->eps);
+}
+
+// The scale is required, of x's dtype.
+static void write_layer_norm(FyOnnxWriter *w, const FyProgramStep *step) {
+  const FyLayerNormParams *p = step->params;
+  const FyProgramValue *x = input(w, step, FY_LAYER_NORM_X);
+  const int weight = step->in[FY_LAYER_NORM_WEIGHT];
+  FySize shape = {.ndim = p->dims};
+  memcpy(shape.dim, p->shape, sizeof shape.dim);
+  const char *scale = weight < 0 ? fy_onnx_filled(w, x->dtype, shape, 1) : fy_onnx_name_as(w, weight, x->dtype),
+             *bias = NULL;
+  if (step->in[FY_LAYER_NORM_BIAS] >= 0)
+    bias = fy_onnx_name_as(w, step->in[FY_LAYER_NORM_BIAS], x->dtype);
+  Onnx__NodeProto *node =
+      fy_onnx_last(w, step, "LayerNormalization", FY_NAMES(fy_onnx_name(w, step->in[FY_LAYER_NORM_X]), scale, bias));
+  fy_onnx_int(w, node, "axis", -p->dims);
   fy_onnx_float(w, node, "epsilon", p->eps);
 }
 
@@ -240,6 +258,8 @@ FyOnnxWrite *fy_onnx_layer_writer(const FyOp *op) {
     return write_pool;
   case FY_OP_ID_batch_norm:
     return write_batch_norm;
+  case FY_OP_ID_layer_norm:
+    return write_layer_norm;
   case FY_OP_ID_softmax:
   case FY_OP_ID_log_softmax:
     return write_softmax;

@@ -30,16 +30,14 @@ static void add_initializer(FyOnnxWriter *w, const char *name, FyTensor *tensor)
   ADD(w, w->graph.initializer, w->graph.n_initializer, proto);
 }
 
-const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, int64_t count, double number) {
+const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, FySize shape, double number) {
   const char *name = fresh_name(w, "constant");
-  add_initializer(w, name, fy_full(number, fy_shape(count), .dtype = dtype));
+  add_initializer(w, name, fy_full(number, shape, .dtype = dtype));
   return name;
 }
 
 const char *fy_onnx_number(FyOnnxWriter *w, FyDType dtype, double number) {
-  const char *name = fresh_name(w, "constant");
-  add_initializer(w, name, fy_full(number, FY_SCALAR, .dtype = dtype));
-  return name;
+  return fy_onnx_filled(w, dtype, FY_SCALAR, number);
 }
 
 const char *fy_onnx_integers(FyOnnxWriter *w, int n, const int64_t *values) {
@@ -156,7 +154,7 @@ void fy_onnx_ints(FyOnnxWriter *w, Onnx__NodeProto *node, const char *name, int 
 }
 
 void fy_onnx_tensor(FyOnnxWriter *w, Onnx__NodeProto *node, const char *name, FyDType dtype, double number) {
-  fy_onnx_filled(w, dtype, 1, number); // an initializer, which is taken out of the graph again
+  fy_onnx_filled(w, dtype, fy_shape(1), number); // an initializer, which is taken out of the graph again
   add_attribute(w, node, name, FY_ONNX_TENSOR)->t = w->graph.initializer[--w->graph.n_initializer];
 }
 

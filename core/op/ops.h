@@ -146,10 +146,17 @@ FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
 // layer that is followed by ReLU. PyTorch: F.relu(F.linear(x, weight, bias)).
 FY_API FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias);
 
-// ---- softmax and losses ---------------------------------------------------------------------------------------------
+// ---- softmax, layer norm and losses ---------------------------------------------------------------------------------
 
 FY_API FyTensor *fy_softmax(FyTensor *a, int dim);     // F.softmax(a, dim)
 FY_API FyTensor *fy_log_softmax(FyTensor *a, int dim); // F.log_softmax(a, dim)
+
+// Normalizes x (*, normalized_shape) over its last dimensions, which must have the sizes of normalized_shape: each slice
+// gets the mean 0 and the variance 1. Then multiplies by weight and adds bias, both of the shape normalized_shape, or
+// NULL. float16 and bfloat16 are computed in float32. PyTorch's default of eps is 1e-5; here you must pass it. Raises
+// FY_RUNTIME_ERROR if the shapes do not match, or if the dtype of weight or bias is not that of x; beside a half type on
+// the CPU, both may be float32. PyTorch: F.layer_norm(x, normalized_shape, weight, bias, eps).
+FY_API FyTensor *fy_layer_norm(FyTensor *x, FySize normalized_shape, FyTensor *weight, FyTensor *bias, double eps);
 
 typedef enum FyReduction { FY_REDUCE_MEAN = 0, FY_REDUCE_SUM, FY_REDUCE_NONE } FyReduction;
 

@@ -193,7 +193,7 @@ EPS = {torch.float64: 2.0**-52, torch.float32: 2.0**-23, torch.float16: 2.0**-10
 
 
 # Results of these calls are as wrong as their largest number's last place allows, zeros too.
-ROUNDED = ("exp", "log", "tanh", "sigmoid", "gelu", "softmax", "log_softmax", "batch_norm", "matmul", "linear", "linear_relu",
+ROUNDED = ("exp", "log", "tanh", "sigmoid", "gelu", "softmax", "log_softmax", "batch_norm", "layer_norm", "matmul", "linear", "linear_relu",
            "conv2d", "conv2d_relu_max_pool2d", "forward", "cross_entropy", "mse_loss", "mean", "mean_dim", "mean_dims",
            "avg_pool2d", "pow", "div")
 

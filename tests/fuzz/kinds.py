@@ -196,6 +196,21 @@ class Kinds:
         shape = (t.shape[1] if t.dim() > 1 else 1,)
         return self.new_leaf(shape, self.dtype_of(a), self.oracle.where[a], requires_grad, manner)
 
+    def normalizable(self):
+        return self.pick(lambda n, t: t.dim() > 0 and t.is_floating_point() and t.numel() > 0, 0.4) or \
+            self.new_leaf(tuple(self.r.randint(1, 4) for _ in range(self.r.randint(1, 3))), self.main)
+
+    def last_sizes(self, a):
+        shape = tuple(self.of(a).shape)
+        sizes = shape[self.r.randrange(len(shape)):] if shape else ()
+        return size_text(sizes if self.r.random() < 0.95 else (3,))
+
+    def of_sizes(self, a, sizes):
+        if self.r.random() < 0.3:
+            return "none"
+        shape = tuple(int(n) for n in sizes.split(",")) if sizes not in ("-", "") else ()
+        return self.new_leaf(shape, self.dtype_of(a), self.oracle.where[a], self.r.random() < 0.7)
+
     # -- attributes
 
     def flag(self):

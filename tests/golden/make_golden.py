@@ -278,7 +278,22 @@ def reductions():
     w.case("cross_entropy", "ignore_index", lambda x, t: F.cross_entropy(x, t, ignore_index=2), [exact(4, 5), target], {"reduction": "mean", "ignore_index": 2})
     w.case("cross_entropy", "batch", F.cross_entropy, [exact(3, 5), Fixed(torch.tensor([0, 1]))], {"reduction": "mean"})
     w.case("cross_entropy", "range", F.cross_entropy, [exact(2, 5), Fixed(torch.tensor([0, 7]))], {"reduction": "mean"})
+    with torch.random.fork_rng(): # so that the cases of other files stay what they were
+        layer_norms(w)
     return w
+
+
+def layer_norms(w):
+    for x, n in [((5,), (5,)), ((3, 7), (7,)), ((2, 3, 4), (4,)), ((2, 3, 4), (3, 4)), ((2, 3, 4), (2, 3, 4)), ((70, 9), (9,)),
+                 ((2, 130), (130,)), ((2, 1, 1), (1,))]:
+        args, tag = {"shape": ",".join(map(str, n))}, "%s_%s" % (text_of(x), text_of(n))
+        run = lambda x, w=None, b=None: F.layer_norm(x, n, w, b)
+        w.case("layer_norm", tag, run, [exact(*x)], args)
+        w.case("layer_norm", tag + "_weight", run, [exact(*x), exact(*n)], args)
+        w.case("layer_norm", tag + "_bias", lambda x, b: F.layer_norm(x, n, None, b), [exact(*x), exact(*n)], dict(args, no_weight=1))
+        w.case("layer_norm", tag + "_both", run, [exact(*x), exact(*n), exact(*n)], args)
+    constant = torch.full((2, 4), 1.5).double()
+    w.case("layer_norm", "constant", lambda x: F.layer_norm(x, (4,)), [constant], {"shape": "4"})
 
 
 def products():

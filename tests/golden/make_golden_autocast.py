@@ -116,6 +116,11 @@ def ops(w):
     every_dtype(w, "log_softmax", "log_softmax", lambda x: F.log_softmax(x, 1), lambda: [exact(3, 4)], {"dim": 1})
 
 
+def norms(w):
+    run = lambda x, a, b: F.layer_norm(x, (4,), a, b)
+    every_dtype(w, "layer_norm", "layer_norm", run, lambda: [exact(3, 4), exact(4), exact(4)], {"shape": "4"})
+
+
 def products(w):
     for a, b in [((3, 4), (4, 2)), ((3, 4), (4,)), ((4,), (4,)), ((4,), (4, 3)), ((2, 3, 4), (2, 4, 2)), ((2, 3, 4), (4, 2))]:
         every_dtype(w, "matmul", "matmul", torch.matmul, lambda: [small(*a), small(*b)])
@@ -189,3 +194,4 @@ if __name__ == "__main__":
     images(writer)
     joining(writer)
     inside(writer)
+    norms(writer)

@@ -104,6 +104,24 @@ def joining(w, dtype):
     w.case("cat", "wider", lambda *t: torch.cat(t, 0), [ints(2), Fixed(torch.tensor([2.5, 1.0]).float())], {"dim": 0}, dtype=dtype)
 
 
+def norms(w, dtype):
+    for s in [(2, 3), (0, 3), (2, 0)]:
+        args = {"shape": str(s[1])}
+        w.case("layer_norm", text_of(s), lambda x: F.layer_norm(x, s[1:]), [ints(*s)], args, dtype=dtype)
+        w.case("layer_norm", text_of(s) + "_affine", lambda x, a, b: F.layer_norm(x, s[1:], a, b), [ints(*s), ints(s[1]), ints(s[1])], args, dtype=dtype)
+
+
+def wrong_norms(w):
+    for x, n, sizes in [((2, 3), (2,), []), ((2, 3), (3, 2), []), ((2, 3), (1, 2, 3), []), ((), (1,), []), ((2, 3), (3,), [(2,)]), ((2, 3), (3,), [(3,), (1, 3)]),
+                        ((2, 3), (2,), [(3,), (3,)]), ((2, 3), (-1,), []), ((0, 3), (3,), [(3,), (3,)]), ((2, 0), (0,), [(0,), (0,)]), ((0, 2, 3), (3,), [])]:
+        w.case("layer_norm", "%s_%s_%d" % (text_of(x), text_of(n), len(sizes)), lambda x, *affine: F.layer_norm(x, n, *affine),
+               [exact(*x)] + [exact(*s) for s in sizes], {"shape": ",".join(map(str, n))})
+    for value in (float("inf"), float("nan")):
+        x = exact(3, 4)
+        x[1, 2] = value
+        w.case("layer_norm", "special_%s" % value, lambda *t: F.layer_norm(t[0], (4,), *t[1:]), [x, exact(4), exact(4)], {"shape": "4"})
+
+
 def special(w):
     """Gradients at infinities, zeros and NaN, and of infinities."""
     inf, nan = float("inf"), float("nan")
@@ -207,4 +225,7 @@ if __name__ == "__main__":
             part(writer, name)
     wrong(writer)
     special(writer)
+    for name in INTS:
+        norms(writer, name)
+    wrong_norms(writer)
     print("dtypes     %d cases" % writer.count)

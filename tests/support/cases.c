@@ -192,6 +192,14 @@ static int run_batch_norm(const GoldenCase *c, FyTensor *const *in, FyTensor **o
   return training ? 3 : 1;
 }
 
+static int run_layer_norm(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
+  const bool no_weight = golden_number(c, "no_weight", 0) != 0;
+  FyTensor *weight = c->n_in > 1 && !no_weight ? in[1] : NULL;
+  FyTensor *bias = no_weight ? in[1] : c->n_in > 2 ? in[2] : NULL;
+  out[0] = fy_layer_norm(in[0], golden_shape(c, "shape"), weight, bias, 1e-5);
+  return 1;
+}
+
 // ---- joining and picking -----------------------------------------------------------------------------------------------
 
 static int run_cat(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
@@ -314,9 +322,9 @@ const CaseAdapter case_adapters[] = {
                     ROW(min_dim) ROW(argmax_dim) ROW(argmin_dim) ROW(sum_dims) ROW(mean_dims) ROW(softmax)
                         ROW(log_softmax) ROW(cross_entropy) ROW(mse_loss) ROW(matmul) ROW(linear) ROW(conv2d)
                             ROW(conv2d_relu_max_pool2d) ROW(conv2d_relu_max_pool2d) ROW(max_pool2d) ROW(avg_pool2d)
-                                ROW(batch_norm) ROW(cat) ROW(stack) ROW(index_select) ROW(embedding) ROW(view)
-                                    ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute) ROW(select) ROW(slice)
-                                        ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim) ROW(unsqueeze)
+                                ROW(batch_norm) ROW(layer_norm) ROW(cat) ROW(stack) ROW(index_select) ROW(embedding)
+                                    ROW(view) ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute) ROW(select)
+                                        ROW(slice) ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim) ROW(unsqueeze)
                                             ROW(contiguous) ROW(clone) ROW(chunk) BOTH(amp_unscale)
                                                 BOTH(amp_update_scale)};
 const int case_adapter_count = sizeof case_adapters / sizeof *case_adapters;

@@ -92,6 +92,10 @@ static void images(void) {
   FyTensor *scale = device_randn(fy_shape(8)), *shift = device_randn(fy_shape(8));
   fy_backward(fy_sum(fy_batch_norm(x, mean, var, scale, shift, true, 0.1, 1e-5)));
   fy_batch_norm(x, mean, var, scale, shift, false, 0.1, 1e-5);
+  for (int64_t n = 100; n < 700; n += 500) { // a warp for each row, and a block
+    FyTensor *rows = device_randn(fy_shape(60, n)), *weight = device_randn(fy_shape(n));
+    fy_backward(fy_sum(fy_layer_norm(rows, fy_shape(n), weight, fy_zeros_like(weight), 1e-5)));
+  }
   implicit(fy_detach(x), fy_detach(w));
 }
 

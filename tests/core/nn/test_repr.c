@@ -22,6 +22,11 @@ static void test_layers(void **state) {
               "BatchNorm1d(3, eps=0.001, momentum=0.01, affine=False, track_running_stats=True)");
   assert_repr(fy_nn_batch_norm1d(3, .momentum = 0, .eps = 0),
               "BatchNorm1d(3, eps=0.0, momentum=0.0, affine=True, track_running_stats=True)");
+  assert_repr(fy_nn_layer_norm(fy_shape(4)), "LayerNorm((4,), eps=1e-05, elementwise_affine=True, bias=True)");
+  assert_repr(fy_nn_layer_norm(fy_shape(4), .no_bias = true),
+              "LayerNorm((4,), eps=1e-05, elementwise_affine=True, bias=False)");
+  assert_repr(fy_nn_layer_norm(fy_shape(3, 4), .eps = 1e-3, .no_affine = true),
+              "LayerNorm((3, 4), eps=0.001, elementwise_affine=False, bias=False)");
   assert_repr(fy_nn_max_pool2d(2), "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)");
   assert_repr(fy_nn_max_pool2d(3, .stride = 2, .padding = 1),
               "MaxPool2d(kernel_size=3, stride=2, padding=1, dilation=1, ceil_mode=False)");

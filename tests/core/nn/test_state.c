@@ -54,6 +54,21 @@ static void test_round_trip(void **state) {
   assert_true(fy_equal(fy_forward(a, x), fy_forward(b, x)));
 }
 
+static void test_names_of_layer_norm(void **state) {
+  (void)state;
+  FyTensorList *both = fy_state_dict(fy_nn_layer_norm(fy_shape(2, 3)));
+  assert_int_equal(both->count, 2);
+  assert_values(fy_list_get(both, "weight"), (double[]){1, 1, 1, 1, 1, 1}, 6, 0);
+  assert_values(fy_list_get(both, "bias"), (double[]){0, 0, 0, 0, 0, 0}, 6, 0);
+  FyTensorList *weight = fy_state_dict(fy_nn_layer_norm(fy_shape(3), .no_bias = true));
+  assert_int_equal(weight->count, 1);
+  assert_string_equal(weight->names[0], "weight");
+  assert_int_equal(fy_state_dict(fy_nn_layer_norm(fy_shape(3), .no_affine = true))->count, 0);
+  FyModule *norm = fy_nn_layer_norm(fy_shape(2), .eps = 0);
+  FyTensor *x = fy_tensor(fy_floats(1, 3, 5, 2), fy_shape(2, 2));
+  assert_values(fy_detach(fy_forward(norm, x)), (double[]){-1, 1, 1, -1}, 4, 1e-6);
+}
+
 static void test_values_are_converted(void **state) {
   (void)state;
   FyModule *linear = fy_nn_linear(2, 1);
@@ -119,8 +134,8 @@ static void test_long_errors_are_cut(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_state_dict_shares_storage), cmocka_unit_test(test_round_trip),
-      cmocka_unit_test(test_values_are_converted),      cmocka_unit_test(test_errors_list_everything),
-      cmocka_unit_test(test_long_errors_are_cut),
+      cmocka_unit_test(test_names_of_layer_norm),       cmocka_unit_test(test_values_are_converted),
+      cmocka_unit_test(test_errors_list_everything),    cmocka_unit_test(test_long_errors_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

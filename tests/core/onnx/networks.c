@@ -155,6 +155,11 @@ static FyModule *norms(void) { // with running statistics of its own
     fy_forward(model, fy_randn(fy_shape(32, 20)));
   return model;
 }
+static FyModule *layer_norms(void) { // (N, 3, 8)
+  return fy_nn_sequential(fy_nn_layer_norm(fy_shape(8)), fy_nn_linear(8, 6), fy_nn_layer_norm(fy_shape(3, 6)),
+                          fy_nn_layer_norm(fy_shape(6), .no_bias = true, .eps = 0.01),
+                          fy_nn_layer_norm(fy_shape(3, 6), .no_affine = true));
+}
 static FyModule *mlp(void) {
   return fy_nn_sequential(fy_nn_linear(784, 256), fy_nn_relu(), fy_nn_linear(256, 128), fy_nn_relu(),
                           fy_nn_linear(128, 10));
@@ -200,6 +205,7 @@ const Network networks[] = {
     {"convolutions", {4, {2, 4, 15, 15}}, .make = convolutions},
     {"rows_of_rows", {3, {2, 3, 8}}, .make = rows_of_rows},
     {"norms", {2, {2, 20}}, .make = norms},
+    {"layer_norms", {3, {2, 3, 8}}, .make = layer_norms},
     {"mlp", {2, {2, 784}}, .make = mlp},
     {"cnn_001", {4, {2, 1, 28, 28}}, .make = cnn_001},
     {"cnn_002", {4, {2, 3, 32, 32}}, .make = cnn_002},

@@ -123,6 +123,10 @@ static FyTensor *batch_norm(FyTensor *const *in) {
   return fy_batch_norm(in[0], NULL, NULL, in[1], in[2], true, 0.1, 1e-5);
 }
 
+static FyTensor *layer_norm(FyTensor *const *in) {
+  return fy_layer_norm(in[0], fy_shape(fy_size_at(in[0], -1)), in[1], in[2], 1e-5);
+}
+
 // Trained once, then evaluated with what it has learned.
 static FyTensor *batch_norm_later(FyTensor *const *in) {
   FyTensor *x = in[0];
@@ -209,6 +213,9 @@ static const Case cases[] = {
     {"batch_norm of images", batch_norm, {{4, {16, 19, 14, 13}}, {1, {19}}, {1, {19}}}, 2912, 0, false, false},
     {"batch_norm of rows", batch_norm, {{2, {4001, 19}}, {1, {19}}, {1, {19}}}, 4001, 0, false, false},
     {"batch_norm, later", batch_norm_later, {{4, {16, 19, 14, 13}}, {1, {19}}, {1, {19}}}, 2912, 0, false, false},
+    {"layer_norm of short rows", layer_norm, {{3, {40, 101, 33}}, {1, {33}}, {1, {33}}}, 4040, 0, false, false},
+    {"layer_norm of long rows", layer_norm, {{2, {7, 30011}}, {1, {30011}}, {1, {30011}}}, 30011, 0, false, false},
+    {"layer_norm, turned", layer_norm, {{2, {501, 301}}, {1, {301}}, {1, {301}}}, 501, 1, false, false},
     {"cat of rows", joined_0, {{2, {501, 301}}, {2, {207, 301}}}, 2, 0, false, false},
     {"cat of the middle", joined_1, {{3, {31, 50, 67}}, {3, {31, 7, 67}}}, 1, 2, false, false},
     {"cat of columns", joined_last, {{2, {501, 301}}, {2, {501, 3}}}, 1, 0, false, false},

@@ -92,11 +92,35 @@ static void test_running_statistics(void **state) {
   }
 }
 
+// Beside a half type, parameters may be float32 on the CPU. The texts are those of PyTorch 2.15.
+static void test_layer_norm_of_two_dtypes(void **state) {
+  (void)state;
+  FySize n = fy_shape(2);
+  FyTensor *x = fy_randn(fy_shape(4, 2), .device = device), *half = fy_half(x);
+  FyTensor *one = fy_ones(n, .device = device), *two = fy_double(one);
+  if (device.type == FY_CUDA) {
+    assert_raises(FY_RUNTIME_ERROR, "expected scalar type Half but found Float",
+                  fy_layer_norm(half, n, one, NULL, 1e-5));
+    return;
+  }
+  FyTensor *mixed = fy_layer_norm(half, n, one, one, 1e-5);
+  assert_true(fy_equal(mixed, fy_layer_norm(half, n, fy_half(one), fy_half(one), 1e-5)));
+  assert_raises(FY_RUNTIME_ERROR, "mixed dtype (CPU): expect parameter to have scalar type of Float",
+                fy_layer_norm(x, n, two, NULL, 1e-5));
+  assert_raises(FY_RUNTIME_ERROR, "mixed dtype (CPU): expect parameter to have scalar type of Float",
+                fy_layer_norm(half, n, one, fy_half(one), 1e-5));
+  assert_raises(FY_RUNTIME_ERROR, "mixed dtype (CPU): all inputs must share same datatype.",
+                fy_layer_norm(fy_double(x), n, NULL, one, 1e-5));
+  assert_raises(FY_RUNTIME_ERROR, "expected scalar type Float but found Half",
+                fy_layer_norm(x, n, one, fy_half(one), 1e-5));
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_roots_of_infinity),      cmocka_unit_test(test_fill_with_what_does_not_fit),
-      cmocka_unit_test(test_dropout_multiplies),     cmocka_unit_test(test_linspace_of_integers),
-      cmocka_unit_test(test_random_values_in_place), cmocka_unit_test(test_running_statistics),
+      cmocka_unit_test(test_roots_of_infinity),        cmocka_unit_test(test_fill_with_what_does_not_fit),
+      cmocka_unit_test(test_dropout_multiplies),       cmocka_unit_test(test_linspace_of_integers),
+      cmocka_unit_test(test_random_values_in_place),   cmocka_unit_test(test_running_statistics),
+      cmocka_unit_test(test_layer_norm_of_two_dtypes),
   };
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   return cmocka_run_group_tests(tests, NULL, NULL);

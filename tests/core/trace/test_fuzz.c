@@ -143,6 +143,11 @@ static FyTensor *norm(Run *r, FyTensor *x) {
                        draw(r, 2) ? weight(r, c) : NULL, false, 0.1, 1e-2);
 }
 
+static FyTensor *layer_norm(Run *r, FyTensor *x) {
+  const FySize n = fy_shape(fy_size_at(x, -1));
+  return fy_layer_norm(x, n, draw(r, 2) ? weight(r, n) : NULL, draw(r, 2) ? weight(r, n) : NULL, 1e-2);
+}
+
 static FyTensor *conv(Run *r, FyTensor *x) {
   const int kernel = 1 + (int)draw(r, 3);
   const int64_t c = fy_size_at(x, 1), o = 1 + draw(r, 35);
@@ -192,7 +197,7 @@ static FyTensor *next_value(Run *r) {
   case 6:
     return shaped(r, x);
   default:
-    return fy_dim(x) == 2 && draw(r, 2) ? norm(r, dense(r, x)) : dense(r, x);
+    return fy_dim(x) == 2 && draw(r, 2) ? norm(r, dense(r, x)) : draw(r, 2) ? layer_norm(r, x) : dense(r, x);
   }
 }
 
