@@ -42,7 +42,8 @@ const char *fy_onnx_integers(FyOnnxWriter *w, int n, const int64_t *values);
 // The step's output 0 is the value that `name` has already.
 void fy_onnx_alias(FyOnnxWriter *w, const FyProgramStep *step, const char *name);
 
-// An initializer of this shape that is not a program's own: all its values are `number`.
+// An initializer that is not a program's own: of a tensor, and of this shape, where all values are `number`.
+const char *fy_onnx_constant(FyOnnxWriter *w, FyTensor *tensor);
 const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, FySize shape, double number);
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------------

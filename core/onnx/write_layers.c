@@ -2,6 +2,7 @@
 // How products, convolutions, pooling, normalization, reductions and losses are said in ONNX. What Ferry runs as one op is
 // written as its parts.
 #include "onnx/write.h"
+#include "op/attention/attention.h"
 #include "op/convolution/conv_pool.h"
 #include "op/convolution/pool.h"
 #include "op/loss/loss.h"
@@ -11,6 +12,7 @@
 #include "op/ops.h"
 #include "op/product/matmul.h"
 #include "op/reduction/reduce.h"
+#include <math.h>
 #include <string.h>
 
 static const char *optional(FyOnnxWriter *w, int value) {
@@ -60,6 +62,37 @@ static void write_linear(FyOnnxWriter *w, const FyProgramStep *step) {
   }
   if (relu)
     fy_onnx_last(w, step, "Relu", FY_NAMES(fy_onnx_output(node)));
+}
+
+// ---- attention -------------------------------------------------------------------------------------------------------------
+
+// (l, s): 0 for the keys that a query sees, and minus infinity elsewhere.
+static const char *causal_mask(FyOnnxWriter *w, int64_t l, int64_t s, FyDType dtype) {
+  FyTensor *i = fy_unsqueeze(fy_arange((double)l), 1), *j = fy_unsqueeze(fy_arange((double)s), 0);
+  FyTensor *seen = fy_zeros(FY_SCALAR, .dtype = dtype);
+  return fy_onnx_constant(w, fy_where(fy_gt(j, i), fy_full_like(seen, -INFINITY), seen));
+}
+
+// softmax(query key^T * scale + mask) value.
+static void write_attention(FyOnnxWriter *w, const FyProgramStep *step) {
+  const FyAttentionParams *p = step->params;
+  const FyProgramValue *query = input(w, step, FY_ATTENTION_QUERY), *key = input(w, step, FY_ATTENTION_KEY);
+  const int ndim = query->ndim;
+  int64_t perm[FY_MAX_DIM];
+  for (int d = 0; d < ndim; d++)
+    perm[d] = d < ndim - 2 ? d : 2 * ndim - 3 - d;
+  fy_check(!p->is_causal || ndim > 2 || !w->batch_is_open, FY_NOT_IMPLEMENTED_ERROR,
+           "fy_onnx_save: causal attention whose queries are the batch cannot be written: give it a batch, (N, L, E)");
+  Onnx__NodeProto *node = fy_onnx_node(w, "Transpose", FY_NAMES(fy_onnx_name(w, step->in[FY_ATTENTION_KEY])));
+  fy_onnx_ints(w, node, "perm", ndim, perm);
+  node = fy_onnx_node(w, "MatMul", FY_NAMES(fy_onnx_name(w, step->in[FY_ATTENTION_QUERY]), fy_onnx_output(node)));
+  node = fy_onnx_node(w, "Mul", FY_NAMES(fy_onnx_output(node), fy_onnx_number(w, query->dtype, p->scale)));
+  if (p->is_causal)
+    node = fy_onnx_node(
+        w, "Add",
+        FY_NAMES(fy_onnx_output(node), causal_mask(w, query->shape[ndim - 2], key->shape[ndim - 2], query->dtype)));
+  node = fy_onnx_node(w, "Softmax", FY_NAMES(fy_onnx_output(node)));
+  fy_onnx_last(w, step, "MatMul", FY_NAMES(fy_onnx_output(node), fy_onnx_name(w, step->in[FY_ATTENTION_VALUE])));
 }
 
 // ---- convolution and pooling -------------------------------------------------------------------------------------------------
@@ -249,6 +282,8 @@ FyOnnxWrite *fy_onnx_layer_writer(const FyOp *op) {
     return write_matmul;
   case FY_OP_ID_linear:
     return write_linear;
+  case FY_OP_ID_scaled_dot_product_attention:
+    return write_attention;
   case FY_OP_ID_conv2d:
     return write_conv2d;
   case FY_OP_ID_conv2d_relu_max_pool2d:

@@ -30,10 +30,14 @@ static void add_initializer(FyOnnxWriter *w, const char *name, FyTensor *tensor)
   ADD(w, w->graph.initializer, w->graph.n_initializer, proto);
 }
 
-const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, FySize shape, double number) {
+const char *fy_onnx_constant(FyOnnxWriter *w, FyTensor *tensor) {
   const char *name = fresh_name(w, "constant");
-  add_initializer(w, name, fy_full(number, shape, .dtype = dtype));
+  add_initializer(w, name, tensor);
   return name;
+}
+
+const char *fy_onnx_filled(FyOnnxWriter *w, FyDType dtype, FySize shape, double number) {
+  return fy_onnx_constant(w, fy_full(number, shape, .dtype = dtype));
 }
 
 const char *fy_onnx_number(FyOnnxWriter *w, FyDType dtype, double number) {

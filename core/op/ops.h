@@ -146,6 +146,25 @@ FY_API FyTensor *fy_linear(FyTensor *x, FyTensor *weight, FyTensor *bias);
 // layer that is followed by ReLU. PyTorch: F.relu(F.linear(x, weight, bias)).
 FY_API FyTensor *fy_linear_relu(FyTensor *x, FyTensor *weight, FyTensor *bias);
 
+// Computes softmax(query * transpose(key) * scale) * value, without storing the matrix of scores:
+//
+//   fy_scaled_dot_product_attention(query, key, value)
+//   fy_scaled_dot_product_attention(query, key, value, .is_causal = true)
+//
+// query has the shape (*, L, E), key (*, S, E), and value (*, S, Ev); the result is (*, L, Ev). All have the same dtype,
+// which is floating-point. float16 and bfloat16 are computed in float32. With .is_causal, query i attends only to the keys
+// 0 to i. Raises FY_RUNTIME_ERROR for other shapes: the batch sizes * must be equal, and do not broadcast. There are no
+// arguments attn_mask, dropout_p and enable_gqa; use fy_matmul and fy_softmax instead. PyTorch:
+// F.scaled_dot_product_attention(query, key, value, is_causal=is_causal, scale=scale).
+typedef struct FyAttention {
+  FyTensor *value;
+  bool is_causal;
+  double scale; // 0 means 1 / sqrt(E)
+} FyAttention;
+#define fy_scaled_dot_product_attention(query, key, ...)                                                               \
+  fy_scaled_dot_product_attention_with((query), (key), (FyAttention){.value = __VA_ARGS__})
+FY_API FyTensor *fy_scaled_dot_product_attention_with(FyTensor *query, FyTensor *key, FyAttention options);
+
 // ---- softmax, layer norm and losses ---------------------------------------------------------------------------------
 
 FY_API FyTensor *fy_softmax(FyTensor *a, int dim);     // F.softmax(a, dim)

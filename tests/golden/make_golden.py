@@ -313,6 +313,7 @@ def products():
             tensors = [exact(*x), exact(out, x[-1]), exact(out, low=0.0625, high=2.0)]  # sums of eighths are never zero then
             w.case("linear", text_of(x) + "_bias_relu", lambda a, b, c: F.relu(F.linear(a, b, c)), tensors, {"relu": 1})
         w.case("linear", "relu", lambda a, b: F.relu(F.linear(a, b)), [exact(3, 4), exact(5, 4)], {"relu": 1})
+        attentions(w)
     w.case("linear", "wrong", F.linear, [exact(32, 5), exact(2, 10), exact(2)])
     return w
 
@@ -330,6 +331,17 @@ def conv_pool(w):
     # What the fused op leaves to the three: groups, overlapping windows, errors.
     w.case("conv2d_relu_max_pool2d", "channels", lambda a, b: F.max_pool2d(F.relu(F.conv2d(a, b)), 2), [exact(1, 4, 8, 8), exact(2, 3, 3, 3)], {"kernel_size": 2})
     w.case("conv2d_relu_max_pool2d", "small", lambda a, b: F.max_pool2d(F.relu(F.conv2d(a, b)), 4), [exact(1, 3, 5, 5), exact(2, 3, 3, 3)], {"kernel_size": 4})
+
+
+def attentions(w):
+    for q, k, v in [((5, 4), (5, 4), (5, 4)), ((2, 3, 5, 4), (2, 3, 5, 4), (2, 3, 5, 4)), ((3, 2, 4), (3, 6, 4), (3, 6, 3)), ((1, 2, 7, 3), (1, 2, 4, 3), (1, 2, 4, 3)),
+                    ((2, 1, 4), (2, 1, 4), (2, 1, 4)), ((70, 3), (70, 3), (70, 2)), ((2, 0, 4), (2, 3, 4), (2, 3, 4)), ((0, 2, 4), (0, 3, 4), (0, 3, 4)), ((2, 3, 4), (2, 0, 4), (2, 0, 4))]:
+        for causal in (0, 1):
+            run = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, is_causal=bool(causal))
+            w.case("scaled_dot_product_attention", "%s_%s_%d" % (text_of(q), text_of(v), causal), run, [exact(*q), exact(*k), exact(*v)], {"is_causal": causal})
+    scaled = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, scale=0.25)
+    w.case("scaled_dot_product_attention", "scale", scaled, [exact(2, 3, 4), exact(2, 5, 4), exact(2, 5, 4)], {"scale": 0.25})
+    w.case("scaled_dot_product_attention", "vectors", F.scaled_dot_product_attention, [exact(3), exact(3), exact(3)])
 
 
 def images():

@@ -121,6 +121,11 @@ def norms(w):
     every_dtype(w, "layer_norm", "layer_norm", run, lambda: [exact(3, 4), exact(4), exact(4)], {"shape": "4"})
 
 
+def attentions(w):
+    attention = F.scaled_dot_product_attention
+    every_dtype(w, "scaled_dot_product_attention", "scaled_dot_product_attention", attention, lambda: [small(1, 2, 3, 4) for _ in range(3)])
+
+
 def products(w):
     for a, b in [((3, 4), (4, 2)), ((3, 4), (4,)), ((4,), (4,)), ((4,), (4, 3)), ((2, 3, 4), (2, 4, 2)), ((2, 3, 4), (4, 2))]:
         every_dtype(w, "matmul", "matmul", torch.matmul, lambda: [small(*a), small(*b)])
@@ -195,3 +200,4 @@ if __name__ == "__main__":
     joining(writer)
     inside(writer)
     norms(writer)
+    attentions(writer)

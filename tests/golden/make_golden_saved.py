@@ -65,6 +65,7 @@ OPS = {
     "batch_norm_eval": (lambda a, m, v, w, b: F.batch_norm(a, m, v, w, b, False), [x(3, 2, 2, 2), stats(2), stats(2), x(2), x(2)]),
     "layer_norm": (lambda a, w, b: F.layer_norm(a, (3,), w, b), [x(2, 3), x(3), x(3)]),
     "layer_norm_plain": (lambda a: F.layer_norm(a, (3,)), [x(2, 3)]),
+    "attention": (F.scaled_dot_product_attention, [x(1, 2, 3, 4), x(1, 2, 3, 4), x(1, 2, 3, 4)]),
     "dropout": (lambda a: F.dropout(a, 0.5, True), [x(3)]),
     "cat": (lambda a, b: torch.cat([a, b]), [x(3), x(3)]), "stack": (lambda a, b: torch.stack([a, b]), [x(3), x(3)]),
     "index_select": (lambda a, k: a.index_select(0, k), [x(3), i(0, 1)]), "embedding": (lambda w, k: F.embedding(k, w), [x(3, 2), i(0, 1)]),

@@ -200,6 +200,12 @@ static int run_layer_norm(const GoldenCase *c, FyTensor *const *in, FyTensor **o
   return 1;
 }
 
+static int run_scaled_dot_product_attention(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
+  out[0] = fy_scaled_dot_product_attention(in[0], in[1], in[2], .is_causal = golden_number(c, "is_causal", 0) != 0,
+                                           .scale = golden_number(c, "scale", 0));
+  return 1;
+}
+
 // ---- joining and picking -----------------------------------------------------------------------------------------------
 
 static int run_cat(const GoldenCase *c, FyTensor *const *in, FyTensor **out) {
@@ -322,11 +328,11 @@ const CaseAdapter case_adapters[] = {
                     ROW(min_dim) ROW(argmax_dim) ROW(argmin_dim) ROW(sum_dims) ROW(mean_dims) ROW(softmax)
                         ROW(log_softmax) ROW(cross_entropy) ROW(mse_loss) ROW(matmul) ROW(linear) ROW(conv2d)
                             ROW(conv2d_relu_max_pool2d) ROW(conv2d_relu_max_pool2d) ROW(max_pool2d) ROW(avg_pool2d)
-                                ROW(batch_norm) ROW(layer_norm) ROW(cat) ROW(stack) ROW(index_select) ROW(embedding)
-                                    ROW(view) ROW(reshape) ROW(flatten) ROW(transpose) ROW(permute) ROW(select)
-                                        ROW(slice) ROW(narrow) ROW(expand) ROW(squeeze) ROW(squeeze_dim) ROW(unsqueeze)
-                                            ROW(contiguous) ROW(clone) ROW(chunk) BOTH(amp_unscale)
-                                                BOTH(amp_update_scale)};
+                                ROW(batch_norm) ROW(layer_norm) ROW(scaled_dot_product_attention) ROW(cat) ROW(stack)
+                                    ROW(index_select) ROW(embedding) ROW(view) ROW(reshape) ROW(flatten) ROW(transpose)
+                                        ROW(permute) ROW(select) ROW(slice) ROW(narrow) ROW(expand) ROW(squeeze)
+                                            ROW(squeeze_dim) ROW(unsqueeze) ROW(contiguous) ROW(clone) ROW(chunk)
+                                                BOTH(amp_unscale) BOTH(amp_update_scale)};
 const int case_adapter_count = sizeof case_adapters / sizeof *case_adapters;
 
 const CaseAdapter *case_adapter(const char *op) {

@@ -96,6 +96,8 @@ static void images(void) {
     FyTensor *rows = device_randn(fy_shape(60, n)), *weight = device_randn(fy_shape(n));
     fy_backward(fy_sum(fy_layer_norm(rows, fy_shape(n), weight, fy_zeros_like(weight), 1e-5)));
   }
+  FyTensor *heads = device_randn(fy_shape(3, 150, 20)); // two tiles
+  fy_backward(fy_sum(fy_scaled_dot_product_attention(heads, heads, fy_neg(heads), .is_causal = true)));
   implicit(fy_detach(x), fy_detach(w));
 }
 

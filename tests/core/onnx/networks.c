@@ -135,6 +135,11 @@ static T *attention(T *x) { // (N, 6, 8)
   T *scores = fy_softmax(fy_div_scalar(fy_matmul(x, fy_transpose(x, 1, 2)), 2.75), -1);
   return fy_matmul(fy_matmul(scores, x), fy_reshape(fy_arange(40, .dtype = FY_FLOAT32), fy_shape(8, 5)));
 }
+static T *fused_attention(T *x) { // (N, 6, 8)
+  T *heads = fy_transpose(fy_reshape(x, fy_shape(-1, 6, 2, 4)), 1, 2), *last = fy_slice(heads, 2, 3, 6, 1);
+  T *causal = fy_scaled_dot_product_attention(heads, fy_neg(heads), heads, .is_causal = true);
+  return fy_cat(fy_list(causal, fy_scaled_dot_product_attention(heads, last, last, .scale = 0.75)), -1);
+}
 static T *vectors(T *x) { // (N, 4)
   return fy_matmul(x, fy_tensor(fy_floats(1, -2, 0.5, 3), fy_shape(4)));
 }
@@ -201,6 +206,7 @@ const Network networks[] = {
     {"losses", {2, {4, 5}}, .forward = losses},
     {"pooling", {4, {2, 2, 12, 12}}, .forward = pooling},
     {"attention", {3, {2, 6, 8}}, .forward = attention},
+    {"fused_attention", {3, {2, 6, 8}}, .in_parts = true, .forward = fused_attention},
     {"vectors", {2, {2, 4}}, .forward = vectors},
     {"convolutions", {4, {2, 4, 15, 15}}, .make = convolutions},
     {"rows_of_rows", {3, {2, 3, 8}}, .make = rows_of_rows},

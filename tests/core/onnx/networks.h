@@ -9,6 +9,7 @@ typedef struct Network {
   const char *name;
   FySize shape;  // of the example input
   bool fixed;    // its batch is not open in the file
+  bool in_parts; // an op of it is written as several, which round in other places
   FyDType dtype; // of the input; FY_DEFAULT_DTYPE: float32
   FyTensor *(*forward)(FyTensor *x);
   FyModule *(*make)(void); // instead of forward: with parameters

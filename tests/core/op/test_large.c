@@ -127,6 +127,14 @@ static FyTensor *layer_norm(FyTensor *const *in) {
   return fy_layer_norm(in[0], fy_shape(fy_size_at(in[0], -1)), in[1], in[2], 1e-5);
 }
 
+// Several tiles of queries, and of keys.
+static FyTensor *attention(FyTensor *const *in) {
+  return fy_scaled_dot_product_attention(in[0], in[1], in[2]);
+}
+static FyTensor *attention_causal(FyTensor *const *in) {
+  return fy_scaled_dot_product_attention(in[0], in[1], in[2], .is_causal = true);
+}
+
 // Trained once, then evaluated with what it has learned.
 static FyTensor *batch_norm_later(FyTensor *const *in) {
   FyTensor *x = in[0];
@@ -216,6 +224,9 @@ static const Case cases[] = {
     {"layer_norm of short rows", layer_norm, {{3, {40, 101, 33}}, {1, {33}}, {1, {33}}}, 4040, 0, false, false},
     {"layer_norm of long rows", layer_norm, {{2, {7, 30011}}, {1, {30011}}, {1, {30011}}}, 30011, 0, false, false},
     {"layer_norm, turned", layer_norm, {{2, {501, 301}}, {1, {301}}, {1, {301}}}, 501, 1, false, false},
+    {"attention", attention, {{3, {2, 70, 9}}, {3, {2, 1100, 9}}, {3, {2, 1100, 33}}}, 1100, 0, false, false},
+    {"attention, causal", attention_causal, {{2, {601, 8}}, {2, {601, 8}}, {2, {601, 8}}}, 601, 0, false, false},
+    {"attention, turned", attention, {{2, {70, 9}}, {2, {65, 9}}, {2, {65, 130}}}, 70, 7, false, false},
     {"cat of rows", joined_0, {{2, {501, 301}}, {2, {207, 301}}}, 2, 0, false, false},
     {"cat of the middle", joined_1, {{3, {31, 50, 67}}, {3, {31, 7, 67}}}, 1, 2, false, false},
     {"cat of columns", joined_last, {{2, {501, 301}}, {2, {501, 3}}}, 1, 0, false, false},

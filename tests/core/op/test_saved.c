@@ -63,6 +63,7 @@ FUNCTION(run_fused, fy_conv2d_relu_max_pool2d(in[0], in[1], (FyConv2d){.bias = i
 FUNCTION(run_max_pool2d, fy_max_pool2d(in[0], 2))
 FUNCTION(run_layer_norm, fy_layer_norm(in[0], fy_shape(3), in[1], in[2], 1e-5))
 FUNCTION(run_layer_norm_plain, fy_layer_norm(in[0], fy_shape(3), NULL, NULL, 1e-5))
+FUNCTION(run_attention, fy_scaled_dot_product_attention(in[0], in[1], in[2]))
 FUNCTION(run_dropout, fy_dropout(in[0], 0.5, true))
 FUNCTION(run_cat, fy_cat(fy_list(in[0], in[1]), 0))
 FUNCTION(run_stack, fy_stack(fy_list(in[0], in[1]), 0))
@@ -128,6 +129,7 @@ static const Case cases[] = {
     {"batch_norm_eval", run_batch_norm_eval, {"3x2x2x2", "statistics", "statistics", "2", "2"}},
     {"layer_norm", run_layer_norm, {"2x3", "3", "3"}},
     {"layer_norm_plain", run_layer_norm_plain, {"2x3"}},
+    {"attention", run_attention, {"1x2x3x4", "1x2x3x4", "1x2x3x4"}},
     {"dropout", run_dropout, {"3"}},
     {"cat", run_cat, {"3", "3"}},
     {"stack", run_stack, {"3", "3"}},

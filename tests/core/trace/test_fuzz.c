@@ -148,6 +148,12 @@ static FyTensor *layer_norm(Run *r, FyTensor *x) {
   return fy_layer_norm(x, n, draw(r, 2) ? weight(r, n) : NULL, draw(r, 2) ? weight(r, n) : NULL, 1e-2);
 }
 
+static FyTensor *attention(Run *r, FyTensor *x) {
+  const int64_t n = fy_size_at(x, -1);
+  FyTensor *query = fy_linear(x, weight(r, fy_shape(n, n)), NULL);
+  return fy_scaled_dot_product_attention(query, x, x, .is_causal = draw(r, 2) != 0);
+}
+
 static FyTensor *conv(Run *r, FyTensor *x) {
   const int kernel = 1 + (int)draw(r, 3);
   const int64_t c = fy_size_at(x, 1), o = 1 + draw(r, 35);
@@ -165,7 +171,9 @@ static FyTensor *conv(Run *r, FyTensor *x) {
 }
 
 static FyTensor *shaped(Run *r, FyTensor *x) {
-  switch (draw(r, 6)) {
+  switch (draw(r, 7)) {
+  case 5:
+    return fy_dim(x) > 2 ? attention(r, x) : fy_neg(x);
   case 0:
     return fy_dim(x) > 2 ? fy_flatten(x, 1, -1) : fy_unsqueeze(x, 1);
   case 1:
