@@ -145,6 +145,8 @@ void setup_square(Run *run), body_square(Run *run);
 void setup_random(Run *run), body_random(Run *run);
 void setup_adam(Run *run), body_adam(Run *run);
 void setup_cross_entropy(Run *run), body_cross_entropy(Run *run);
+void setup_layer_norm(Run *run), body_layer_norm(Run *run);
+void setup_attention(Run *run), body_attention(Run *run);
 
 void setup_copy(Run *run), body_copy(Run *run);
 void setup_overlap(Run *run), body_overlap(Run *run);

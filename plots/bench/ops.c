@@ -179,6 +179,49 @@ void body_square(Run *run) {
   }
 }
 
+// ---- normalization and attention, with gradients --------------------------------------------------------------------------
+
+static FyTensor *leaf_on(Run *run, FySize shape) {
+  return fy_set_requires_grad(random_on(run, shape), true);
+}
+
+static void backward(Run *run, FyTensor *out) {
+  FyTensor *leaves[] = {run->a, run->b, run->c};
+  for (int i = 0; i < 3; i++)
+    fy_set_grad(leaves[i], NULL);
+  fy_backward(out, .gradient = run->grad);
+}
+
+// Rows of 768 numbers, as in GPT-2.
+void setup_layer_norm(Run *run) {
+  const double elements = 768 * (double)run->size;
+  run->a = leaf_on(run, fy_shape(run->size, 768));
+  run->b = leaf_on(run, fy_shape(768));
+  run->c = leaf_on(run, fy_shape(768));
+  run->grad = random_on(run, fy_shape(run->size, 768));
+  run->bytes = 5 * elements * element_bytes(run); // x to out; x and grad to the gradient of x
+}
+
+void body_layer_norm(Run *run) {
+  FyTensor *out = fy_layer_norm(run->a, fy_shape(768), run->b, run->c, 1e-5);
+  backward(run, out);
+}
+
+// (8, 12, n, 64): 8 sequences, and the heads of GPT-2; causal.
+void setup_attention(Run *run) {
+  const FySize shape = fy_shape(8, 12, run->size, 64);
+  run->a = leaf_on(run, shape);
+  run->b = leaf_on(run, shape);
+  run->c = leaf_on(run, shape);
+  run->grad = random_on(run, shape);
+  run->flops = 2.0 * (2 + 5) * 8 * 12 * (double)run->size * (double)run->size * 64 / 2; // seven products, half of each
+}
+
+void body_attention(Run *run) {
+  FyTensor *out = fy_scaled_dot_product_attention(run->a, run->b, run->c, .is_causal = true);
+  backward(run, out);
+}
+
 // ---- random numbers -----------------------------------------------------------------------------------------------------
 
 void setup_random(Run *run) {

@@ -165,6 +165,22 @@ def cross_entropy(n):
     return body
 
 
+def with_gradients(shape, sizes, function):
+    """Of three leaves: the first of `shape`, which gets n, the others of `sizes`, or of that shape."""
+    def setup(n):
+        leaves = [randn(*shape(n), grad=True)] + [randn(*(sizes or shape(n)), grad=True) for _ in range(2)]
+        gradient = randn(*shape(n))
+
+        def body():
+            for leaf in leaves:
+                leaf.grad = None
+            function(*leaves).backward(gradient)
+
+        return body
+
+    return setup
+
+
 def adam(tensors):
     def setup(n):
         parameters = [randn(n // tensors, grad=True) for _ in range(tensors)]
@@ -250,6 +266,8 @@ CASES = {
     "tanh_square": square(torch.tanh),
     "add_square": square(torch.add, 2),
     "cross_entropy": cross_entropy,
+    "layer_norm": with_gradients(lambda n: (n, 768), (768,), lambda a, w, b: F.layer_norm(a, (768,), w, b)),
+    "attention": with_gradients(lambda n: (8, 12, n, 64), None, lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)),
     "randn": device_randn(torch.randn),
     "rand": device_randn(torch.rand),
     "dropout": pointwise(lambda a: F.dropout(a, 0.5, True), 1),
