@@ -3,6 +3,7 @@
 //
 // run check: FERRY_CUDA=off
 // run: FERRY_SIM_DEVICES=1 FERRY_SIM_MODE=lazy -- cuda
+#include "base/threads.h"
 #include "core/nn/check.h"
 
 static FyDevice device;
@@ -115,12 +116,41 @@ static void test_layer_norm_of_two_dtypes(void **state) {
                 fy_layer_norm(x, n, one, fy_half(one), 1e-5));
 }
 
+static FyTensor *random_leaf(FySize shape) {
+  return fy_set_requires_grad(fy_randn_with((FyFactory){.size = shape, .device = device}), true);
+}
+
+// The sums of layer norm's and attention's gradients have one order.
+static void test_any_number_of_threads(void **state) {
+  FyTensor *first[6] = {NULL};
+  const int before = fy_get_num_threads();
+  (void)state;
+  for (int threads = 1; threads <= 5; threads += 2) {
+    fy_set_num_threads(threads);
+    fy_manual_seed(3);
+    FyTensor *x = random_leaf(fy_shape(700, 90)), *weight = random_leaf(fy_shape(90)),
+             *q = random_leaf(fy_shape(3, 150, 8));
+    FyTensor *normal = fy_layer_norm(x, fy_shape(90), weight, weight, 1e-5);
+    FyTensor *mixed = fy_scaled_dot_product_attention(q, fy_neg(q), q, .is_causal = true);
+    fy_backward(fy_sum(fy_mul(normal, normal)));
+    fy_backward(fy_sum(fy_mul(mixed, mixed)));
+    FyTensor *now[] = {normal, fy_grad(x), fy_grad(weight), mixed, fy_grad(q), weight};
+    for (int i = 0; i < 6; i++) {
+      if (first[i])
+        assert_true(fy_equal(first[i], now[i]));
+      else
+        first[i] = now[i];
+    }
+  }
+  fy_set_num_threads(before);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_roots_of_infinity),        cmocka_unit_test(test_fill_with_what_does_not_fit),
       cmocka_unit_test(test_dropout_multiplies),       cmocka_unit_test(test_linspace_of_integers),
       cmocka_unit_test(test_random_values_in_place),   cmocka_unit_test(test_running_statistics),
-      cmocka_unit_test(test_layer_norm_of_two_dtypes),
+      cmocka_unit_test(test_layer_norm_of_two_dtypes), cmocka_unit_test(test_any_number_of_threads),
   };
   device = fy_device(argc > 1 ? argv[1] : "cpu");
   return cmocka_run_group_tests(tests, NULL, NULL);
