@@ -8,7 +8,8 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PARTS = [
     ("PyTorch in C", "pytorch", "Tensors, modules, training, precision, profiling and distributed training, on Ferry's library.", 1, 19),
-    ("CUDA kernels", "kernels", "From the first kernel to reductions, scans, matrix products, streams and attention.", 20, 99),
+    ("CUDA kernels", "kernels", "From the first kernel to reductions, scans, matrix products, streams and attention.", 20, 32),
+    ("A GPT", "all", "The model that the last three lessons build, check and train.", 33, 99),
 ]
 
 print("""# The exercises
@@ -48,10 +49,11 @@ def hours(some):
 
 
 ALL = list(exercises())
-KERNELS = [e for e in ALL if e["lesson"] == 1 or e["lesson"] >= 20]
+KERNELS = [e for e in ALL if e["lesson"] in (1, *range(20, 33), 34)] # as core/tool/course.c
+PYTORCH = [e for e in ALL if e["lesson"] < 20 or e["lesson"] in (33, 35)]
 print(f"| `all` | all {len(ALL)}, about {hours(ALL)}; the {sum(e['essential'] for e in ALL)} essential ones take {hours([e for e in ALL if e['essential']])} |")
-print(f"| `kernels` | the {len(KERNELS)} exercises of lessons 1 and 19 to 32, about {hours(KERNELS)} |")
-print(f"| `pytorch` | the {len([e for e in ALL if e['lesson'] < 20])} exercises of lessons 1 to 18, about {hours([e for e in ALL if e['lesson'] < 20])} |")
+print(f"| `kernels` | the {len(KERNELS)} exercises of lessons 1, 19 to 32 and 34, about {hours(KERNELS)} |")
+print(f"| `pytorch` | the {len(PYTORCH)} exercises of lessons 1 to 18, 33 and 35, about {hours(PYTORCH)} |")
 print(f"| `debugging` | the {len([e for e in ALL if e['bug']])} exercises in which you find a bug, about {hours([e for e in ALL if e['bug']])} |")
 for title, track, about, first, last in PARTS:
     print(f"\n## {title}\n\n{about}")
