@@ -1,0 +1,12 @@
+// mistake: pi missing
+#include "ferry.h"
+#include <math.h>
+
+double learning_rate(int64_t step, int64_t warmup, int64_t steps, double top, double low) {
+  if (step < warmup)
+    return top * (double)(step + 1) / (double)warmup;
+  if (step >= steps)
+    return low;
+  double progress = (double)(step - warmup) / (double)(steps - warmup);
+  return low + (top - low) * (1 + cos(progress)) / 2;
+}
