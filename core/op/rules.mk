@@ -7,8 +7,8 @@
 
 LEVELS ?=
 LEVEL_CALLED := $(addprefix core/op/,$(addprefix convolution/,conv_dnn.c conv_im2col.c conv_pool_cpu.c conv_run.c pool_cpu.c winograd.c) \
-	copy/convert.c copy/transpose.c indexing/index_cpu.c kernel/iter.c normalization/norm_cpu.c product/gemm.c random/random_cpu.c \
-	reduction/extremum_cpu.c reduction/reduce_cpu.c) $(addprefix core/trace/,dense.c fuse.c group.c images.c)
+	copy/convert.c copy/transpose.c indexing/index_cpu.c kernel/iter.c normalization/norm_cpu.c $(addprefix product/,gemm.c matmul_bfloat16.c) \
+	random/random_cpu.c reduction/extremum_cpu.c reduction/reduce_cpu.c) $(addprefix core/trace/,dense.c fuse.c group.c images.c)
 LEVEL_OPS := $(addprefix core/op/,attention/attention.c $(addprefix elementwise/,add.c chain.c compare.c pointwise.c pointwise_float.c) copy/copy.c \
 	indexing/index.c loss/cross_entropy.c loss/mse_loss.c normalization/layer_norm.c normalization/softmax.c optimizer/scale.c optimizer/step.c \
 	product/matmul.c random/random.c shape/cat.c creation/sequence.c)

@@ -27,13 +27,16 @@ void fy_dnn_release_threads(int held) {
 }
 
 static dnnl_engine_t engine;
-static bool has_amx;
+static bool has_amx, has_avx512_bf16;
 
 static void make_engine(void) {
   if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
     engine = NULL;
-  const int amx = (int)dnnl_cpu_isa_avx512_core_amx; // the bits of all that it builds on
-  has_amx = engine && ((int)dnnl_get_effective_cpu_isa() & amx) == amx;
+  const int amx = (int)dnnl_cpu_isa_avx512_core_amx,
+            bf16 = (int)dnnl_cpu_isa_avx512_core_bf16; // with the bits of what they build on
+  const int isa = engine ? (int)dnnl_get_effective_cpu_isa() : 0;
+  has_amx = (isa & amx) == amx;
+  has_avx512_bf16 = (isa & bf16) == bf16;
 }
 
 dnnl_engine_t fy_dnn_engine(void) {
@@ -44,6 +47,10 @@ dnnl_engine_t fy_dnn_engine(void) {
 
 bool fy_dnn_has_amx(void) {
   return fy_dnn_engine() && has_amx;
+}
+
+bool fy_dnn_has_avx512_bf16(void) {
+  return fy_dnn_engine() && has_avx512_bf16;
 }
 
 // ---- descriptions --------------------------------------------------------------------------------------------------------

@@ -20,9 +20,12 @@ typedef const dnnl_memory_desc_t *FyDnnDesc;
 dnnl_engine_t fy_dnn_engine(void);
 
 // Whether the processor has tiles that multiply bfloat16 numbers (AMX), and the system lets the process use them, which oneDNN has
-// asked for. AVX-512's instruction for bfloat16 does not count: oneDNN's kernels by it took twice the time of float32's where it
-// was measured (Sapphire Rapids, oneDNN 2.6).
+// asked for.
 bool fy_dnn_has_amx(void);
+
+// Whether the processor has AVX-512's instruction for dot products of bfloat16 numbers. Ferry's matrix products use it. oneDNN's kernels
+// by it are not used: they took twice the time of float32's where it was measured (Sapphire Rapids, oneDNN 2.6).
+bool fy_dnn_has_avx512_bf16(void);
 
 // Limits oneDNN to the calling thread; returns what fy_dnn_release_threads takes to undo it.
 int fy_dnn_hold_threads(void);

@@ -5,7 +5,7 @@
 #include "graph/place.h"
 #include "op/elementwise/pointwise_math.h"
 #include "op/product/gemm.h"
-#include "op/product/matmul_amx.h"
+#include "op/product/matmul_bfloat16.h"
 #include "op/op.h"
 #include "op/ops.h"
 #include <string.h>
@@ -158,14 +158,14 @@ static void run_batch(int64_t begin, int64_t end, void *context) {
   }
 }
 
-// Small bfloat16 products are made in float32, as all are where the processor has no tiles for them.
+// Small bfloat16 products are made in float32, as all are where the processor has no unit for them.
 static bool matmul_in_bfloat16(const FyOpCall *call) {
   const FyArray *a = &call->in[0]->array, *b = &call->in[1]->array;
   if (!fy_all_bfloat16(call) || a->numel == 0 || b->numel == 0)
     return false;
   int64_t k = a->shape[a->ndim - 1], n = b->ndim == 1 ? 1 : b->shape[b->ndim - 1];
   int64_t m = b->ndim <= 2 ? a->numel / k : a->ndim == 1 ? 1 : a->shape[a->ndim - 2];
-  return fy_amx_multiplies(m, n, k);
+  return fy_multiplies_bfloat16(m, n, k);
 }
 
 static int fy_cpu_matmul(FyLaunch *l) {
@@ -181,7 +181,7 @@ static int fy_cpu_matmul(FyLaunch *l) {
     return FY_LAUNCH_OK;
   }
   if (c->dtype == FY_BFLOAT16)
-    return fy_amx_matmul(l, &p, a->data, b->data, NULL, false, c->data);
+    return fy_bfloat16_matmul(l, &p, a->data, b->data, NULL, false, c->data);
   if (p.batches == 1 || work >= SMALL_MATRIX) {
     run_batch(0, p.batches, &batch);
     return batch.status;
@@ -378,7 +378,7 @@ static int add_bias_and_relu(FyArray *out, const FyArray *bias, int64_t columns)
 static bool linear_in_bfloat16(const FyOpCall *call) {
   const FyArray *x = &call->in[0]->array, *weight = &call->in[1]->array;
   return fy_all_bfloat16(call) && x->numel > 0 && weight->numel > 0 &&
-         fy_amx_multiplies(x->numel / weight->shape[1], weight->shape[0], weight->shape[1]);
+         fy_multiplies_bfloat16(x->numel / weight->shape[1], weight->shape[0], weight->shape[1]);
 }
 
 static int fy_cpu_linear(FyLaunch *l) {
@@ -392,7 +392,7 @@ static int fy_cpu_linear(FyLaunch *l) {
   if (out->numel == 0)
     return FY_LAUNCH_OK;
   if (out->dtype == FY_BFLOAT16)
-    return fy_amx_matmul(l, &p, l->in[0]->data, l->in[1]->data, bias ? bias->data : NULL, relu, out->data);
+    return fy_bfloat16_matmul(l, &p, l->in[0]->data, l->in[1]->data, bias ? bias->data : NULL, relu, out->data);
   if (add_first)
     fill_rows(bias, out);
   int status = p.k == 0 ? FY_LAUNCH_OK

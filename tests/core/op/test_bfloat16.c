@@ -222,6 +222,43 @@ static void test_linear(void **state) {
       }
 }
 
+// The units take subnormal numbers, and sums that are subnormal, for zero; float32 does not. The smallest normal number stays.
+static void test_subnormal_numbers_in_products(void **state) {
+  static const struct {
+    float x, w;
+  } cases[] = {{0x1p-126f, 1}, {0x1p-130f, 0x1p100f}, {-0x1p-130f, 0x1p100f}, {0x1p-70f, 0x1p-60f}};
+  const bool flushes = fy_dnn_has_amx() || fy_dnn_has_avx512_bf16();
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    fy_scope {
+      const float exact = cases[i].x * cases[i].w;
+      FyTensor *x = fy_to_dtype(fy_zeros(fy_shape(48, 40)), FY_BFLOAT16), *w = fy_clone(x);
+      ((uint16_t *)fy_data_ptr(x))[5 * 40 + 7] = fy_float_to_bfloat16(cases[i].x);
+      ((uint16_t *)fy_data_ptr(w))[9 * 40 + 7] = fy_float_to_bfloat16(cases[i].w);
+      const uint16_t *values = fy_data_ptr(fy_linear(x, w, NULL));
+      for (int j = 0; j < 48 * 48; j++)
+        assert_true(fy_bfloat16_to_float(values[j]) == (j == 5 * 48 + 9 && (i == 0 || !flushes) ? exact : 0));
+    }
+}
+
+// An infinity and a NaN in the last row and column reach no other ones.
+static void test_infinities_in_products(void **state) {
+  (void)state;
+  fy_scope {
+    FyTensor *x = fy_to_dtype(fy_ones(fy_shape(45, 70)), FY_BFLOAT16),
+             *w = fy_to_dtype(fy_ones(fy_shape(50, 70)), FY_BFLOAT16);
+    ((uint16_t *)fy_data_ptr(x))[44 * 70 + 69] = 0x7f80;
+    ((uint16_t *)fy_data_ptr(w))[49 * 70 + 69] = 0x7fc0;
+    FyTensor *out = wide(fy_linear(x, w, NULL));
+    const float *values = fy_data_ptr(out);
+    for (int i = 0; i < 45; i++)
+      for (int j = 0; j < 50; j++) {
+        const float got = values[i * 50 + j];
+        assert_true(j == 49 ? isnan(got) : i == 44 ? isinf(got) && got > 0 : got == 70);
+      }
+  }
+}
+
 // ReLU keeps a NaN, also where it is fused.
 static void test_nan_through_linear_relu(void **state) {
   (void)state;
@@ -380,6 +417,10 @@ static void test_units_of_the_processor(void **state) {
   const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
   if (limit && strcmp(limit, "ALL") != 0)
     assert_false(fy_dnn_has_amx());
+  if (limit && strcmp(limit, "AVX2") == 0)
+    assert_false(fy_dnn_has_avx512_bf16());
+  if (fy_dnn_has_amx())
+    assert_true(fy_dnn_has_avx512_bf16());
 }
 
 int main(void) {
@@ -393,6 +434,8 @@ int main(void) {
       cmocka_unit_test(test_products),
       cmocka_unit_test(test_batches_of_products),
       cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_subnormal_numbers_in_products),
+      cmocka_unit_test(test_infinities_in_products),
       cmocka_unit_test(test_nan_through_linear_relu),
       cmocka_unit_test(test_convolutions),
       cmocka_unit_test(test_fused_pooling),

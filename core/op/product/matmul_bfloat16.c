@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Products of bfloat16 matrices by AMX: registers that are tiles of 16 rows of 64 bytes, and an instruction that adds the
-// product of two of them to a third, 8192 multiplications at a time.
+// Products of bfloat16 matrices by one of two units:
+//
+// - AMX: registers that are tiles of 16 rows of 64 bytes, and an instruction that adds the product of two of them to a third, 8192
+//   multiplications at a time;
+// - AVX-512's vdpbf16ps: adds the products of 16 pairs of numbers with 16 other pairs to 16 sums.
+//
+// Both take B's rows in pairs, and flush subnormal inputs and sums to zero.
 //
 //   C (16, 16) float32  +=  A (16, 32) bfloat16  times  B (32, 16) bfloat16, whose rows lie in pairs: (16, 16, 2)
 //
@@ -14,7 +19,7 @@
 //
 // A is packed beforehand, for all tasks. So is B where several tasks need the same columns; else each packs its own, which then are
 // still in the cache.
-#include "op/product/matmul_amx.h"
+#include "op/product/matmul_bfloat16.h"
 #include "op/kernel/dnn.h"
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -30,11 +35,23 @@ enum {
   ELEMENTS = TILE * DEPTH, // of a tile of A or B
   ROWS = 256,              // of a task's block of C, at most
   COLUMNS = 128,
-  CHUNK = 2048, // of K, whose packed panels stay in the second-level cache
+  CHUNK = 2048,    // of K, whose packed panels stay in the second-level cache
+  VECTOR_ROWS = 8, // of a tile, whose sums vdpbf16ps keeps in registers
 };
+
+// Sums (32, 32), rows `stride` apart, of `steps` tiles of two panels of A and two of B, which lie `panel_a` and `panel_b` apart;
+// added to what is there unless `first`. The sums of rows from `rows` on may be left out.
+typedef void Multiply(const uint16_t *a, int64_t panel_a, const uint16_t *b, int64_t panel_b, int64_t steps,
+                      int64_t rows, bool first, float *sums, int64_t stride);
+
+typedef struct Unit {
+  void (*begin)(void), (*end)(void); // of its use by a thread
+  Multiply *multiply;
+} Unit;
 
 typedef struct Job {
   const FyMatmulPlan *p;
+  const Unit *unit;
   const uint16_t *a, *b, *bias;
   uint16_t *c;
   bool relu;
@@ -174,13 +191,12 @@ AMX static void release_tiles(void) {
   _tile_release();
 }
 
-// sums (32, 32), rows `stride` apart, of `steps` tiles of two panels of A and two of B, which lie `panel_a` and `panel_b` apart;
-// added to what is there unless `first`.
-AMX static void multiply_panels(const uint16_t *a, int64_t panel_a, const uint16_t *b, int64_t panel_b, int64_t steps,
-                                bool first, float *sums, int64_t stride) {
+AMX static void multiply_tiles(const uint16_t *a, int64_t panel_a, const uint16_t *b, int64_t panel_b, int64_t steps,
+                               int64_t rows, bool first, float *sums, int64_t stride) {
   const size_t bytes = (size_t)stride * sizeof *sums;
   const uint16_t *a1 = a + panel_a, *b1 = b + panel_b;
   float *lower = sums + TILE * stride;
+  (void)rows;
   WRITTEN(a);
   if (first) {
     _tile_zero(0);
@@ -209,14 +225,63 @@ AMX static void multiply_panels(const uint16_t *a, int64_t panel_a, const uint16
   _tile_stored(3, lower + TILE, bytes);
 }
 
+// ---- vectors ----------------------------------------------------------------------------------------------------------------
+
+#define AVX512_BF16 __attribute__((target("avx512f,avx512bf16")))
+
+// A pair of numbers, which may lie at any even address, 16 times.
+AVX512_BF16 static inline __m512bh pair_of(const uint16_t *at) {
+  int32_t pair;
+  memcpy(&pair, at, sizeof pair);
+  return (__m512bh)_mm512_set1_epi32(pair);
+}
+
+// VECTOR_ROWS rows of the sums: the loops over them are unrolled, so that the sums stay in registers.
+AVX512_BF16 static void multiply_rows(const uint16_t *a, const uint16_t *b, const uint16_t *b1, int64_t steps,
+                                      bool first, float *sums, int64_t stride) {
+  __m512 left[VECTOR_ROWS], right[VECTOR_ROWS];
+  _Pragma("GCC unroll 16") for (int i = 0; i < VECTOR_ROWS; i++) {
+    left[i] = first ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + i * stride);
+    right[i] = first ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + i * stride + TILE);
+  }
+  for (; steps > 0; steps--, a += ELEMENTS, b += ELEMENTS, b1 += ELEMENTS)
+    for (int k = 0; k < DEPTH; k += 2) {
+      const __m512bh x = (__m512bh)_mm512_loadu_si512(b + k * TILE), y = (__m512bh)_mm512_loadu_si512(b1 + k * TILE);
+      _Pragma("GCC unroll 16") for (int i = 0; i < VECTOR_ROWS; i++) {
+        const __m512bh pair = pair_of(a + i * DEPTH + k);
+        left[i] = _mm512_dpbf16_ps(left[i], pair, x);
+        right[i] = _mm512_dpbf16_ps(right[i], pair, y);
+      }
+    }
+  _Pragma("GCC unroll 16") for (int i = 0; i < VECTOR_ROWS; i++) {
+    _mm512_storeu_ps(sums + i * stride, left[i]);
+    _mm512_storeu_ps(sums + i * stride + TILE, right[i]);
+  }
+}
+
+static void multiply_vectors(const uint16_t *a, int64_t panel_a, const uint16_t *b, int64_t panel_b, int64_t steps,
+                             int64_t rows, bool first, float *sums, int64_t stride) {
+  for (int64_t i = 0; i < rows && i < 2 * TILE; i += VECTOR_ROWS)
+    multiply_rows(a + i / TILE * panel_a + i % TILE * DEPTH, b, b + panel_b, steps, first, sums + i * stride, stride);
+}
+
+static void do_nothing(void) {
+}
+
+static const Unit *unit_of_processor(void) {
+  static const Unit tiles = {configure_tiles, release_tiles, multiply_tiles};
+  static const Unit vectors = {do_nothing, do_nothing, multiply_vectors};
+  return fy_dnn_has_amx() ? &tiles : fy_dnn_has_avx512_bf16() ? &vectors : NULL;
+}
+
 // ---- blocks of C -------------------------------------------------------------------------------------------------------------
 
-typedef struct AmxBlock {
+typedef struct Block {
   int64_t batch, row, column, rows, columns;
-} AmxBlock;
+} Block;
 
 // B's panels of a chunk of K, `*panel` elements apart: of all, or packed now.
-static const uint16_t *panels_of_b(const Job *job, const AmxBlock *block, int64_t from, int64_t steps, uint16_t *own,
+static const uint16_t *panels_of_b(const Job *job, const Block *block, int64_t from, int64_t steps, uint16_t *own,
                                    int64_t *panel) {
   *panel = job->steps * ELEMENTS;
   if (job->packed_b)
@@ -226,7 +291,7 @@ static const uint16_t *panels_of_b(const Job *job, const AmxBlock *block, int64_
   return own;
 }
 
-static void store_block(const Job *job, const AmxBlock *block, const float *sums) {
+static void store_block(const Job *job, const Block *block, const float *sums) {
   const uint16_t *bias = job->bias ? job->bias + block->column : NULL;
   for (int64_t r = 0; r < block->rows; r++, sums += job->block_n) {
     uint16_t *restrict c = job->c + (block->batch * job->p->m + block->row + r) * job->p->n + block->column;
@@ -242,7 +307,7 @@ static void store_block(const Job *job, const AmxBlock *block, const float *sums
   }
 }
 
-static void run_block(const Job *job, const AmxBlock *block, float *sums, uint16_t *own) {
+static void run_block(const Job *job, const Block *block, float *sums, uint16_t *own) {
   const int64_t panel_a = job->steps * ELEMENTS;
   const uint16_t *a = job->packed_a + (block->batch * panels_of(job->p->m) + block->row / TILE) * panel_a;
   for (int64_t from = 0; from < job->steps; from += CHUNK / DEPTH) {
@@ -251,8 +316,8 @@ static void run_block(const Job *job, const AmxBlock *block, float *sums, uint16
     const uint16_t *b = panels_of_b(job, block, from, steps, own, &panel_b);
     for (int64_t j = 0; j < block->columns; j += 2 * TILE)
       for (int64_t i = 0; i < block->rows; i += 2 * TILE)
-        multiply_panels(a + i / TILE * panel_a + from * ELEMENTS, panel_a, b + j / TILE * panel_b, panel_b, steps,
-                        from == 0, sums + i * job->block_n + j, job->block_n);
+        job->unit->multiply(a + i / TILE * panel_a + from * ELEMENTS, panel_a, b + j / TILE * panel_b, panel_b, steps,
+                            block->rows - i, from == 0, sums + i * job->block_n + j, job->block_n);
   }
   store_block(job, block, sums);
 }
@@ -262,17 +327,17 @@ static void run_blocks(int worker, FyTurns *turns, void *context) {
   const FyMatmulPlan *p = job->p;
   float *sums = (float *)(void *)(job->slots + (size_t)worker * job->slot_bytes);
   uint16_t *own = (uint16_t *)(void *)(sums + job->block_m * job->block_n);
-  configure_tiles();
+  job->unit->begin();
   for (int64_t task; fy_next_turn(turns, &task);) {
     int64_t blocks = job->blocks_m * job->blocks_n, i = task % blocks;
-    AmxBlock block = {.batch = task / blocks};
+    Block block = {.batch = task / blocks};
     block.row = i / job->blocks_n * job->block_m;
     block.column = i % job->blocks_n * job->block_n;
     block.rows = p->m - block.row < job->block_m ? p->m - block.row : job->block_m;
     block.columns = p->n - block.column < job->block_n ? p->n - block.column : job->block_n;
     run_block(job, &block, sums, own);
   }
-  release_tiles();
+  job->unit->end();
 }
 
 // ---- a product -----------------------------------------------------------------------------------------------------------------
@@ -308,9 +373,16 @@ static bool pack(FyLaunch *l, Job *job) {
   return true;
 }
 
-int fy_amx_matmul(FyLaunch *l, const FyMatmulPlan *p, const void *a, const void *b, const void *bias, bool relu,
-                  void *c) {
-  Job job = {.p = p, .a = a, .b = b, .bias = bias, .c = c, .relu = relu, .steps = (p->k + DEPTH - 1) / DEPTH};
+int fy_bfloat16_matmul(FyLaunch *l, const FyMatmulPlan *p, const void *a, const void *b, const void *bias, bool relu,
+                       void *c) {
+  Job job = {.p = p,
+             .a = a,
+             .b = b,
+             .bias = bias,
+             .c = c,
+             .relu = relu,
+             .unit = unit_of_processor(),
+             .steps = (p->k + DEPTH - 1) / DEPTH};
   const int64_t chunk = job.steps < CHUNK / DEPTH ? job.steps : CHUNK / DEPTH;
   cut_into_blocks(&job);
   job.slot_bytes = (size_t)(job.block_m * job.block_n) * sizeof(float);
@@ -323,20 +395,22 @@ int fy_amx_matmul(FyLaunch *l, const FyMatmulPlan *p, const void *a, const void 
   return FY_LAUNCH_OK;
 }
 
-bool fy_amx_multiplies(int64_t m, int64_t n, int64_t k) {
+bool fy_multiplies_bfloat16(int64_t m, int64_t n, int64_t k) {
   enum { LEAST = 1 << 14 }; // multiplications
-  return m * n * k >= LEAST && fy_dnn_has_amx();
+  const bool wide =
+      n > 1 || fy_dnn_has_amx(); // with vdpbf16ps, packing A for one column takes twice the time of float32's product
+  return wide && m * n * k >= LEAST && unit_of_processor();
 }
 
 #else
 
-bool fy_amx_multiplies(int64_t m, int64_t n, int64_t k) {
+bool fy_multiplies_bfloat16(int64_t m, int64_t n, int64_t k) {
   (void)m, (void)n, (void)k;
   return false;
 }
 
-int fy_amx_matmul(FyLaunch *l, const FyMatmulPlan *p, const void *a, const void *b, const void *bias, bool relu,
-                  void *c) {
+int fy_bfloat16_matmul(FyLaunch *l, const FyMatmulPlan *p, const void *a, const void *b, const void *bias, bool relu,
+                       void *c) {
   (void)l, (void)p, (void)a, (void)b, (void)bias, (void)relu, (void)c;
   return FY_LAUNCH_NO_KERNEL;
 }
