@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "device/runtime.h"
 #include "op/launch.h"
+#include "tensor/half.h"
 #include <oneapi/dnnl/dnnl.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -97,29 +98,39 @@ static void run_turns(bool serial, int64_t n, void (*body)(int worker, FyTurns *
 
 #define T float
 #define NAME(x) f32_##x
+#define HALVES 0
+#include "op/product/gemm_kernel.h"
+
+#define T float
+#define NAME(x) bf16_##x
+#define HALVES 1
 #include "op/product/gemm_kernel.h"
 
 #define T double
 #define NAME(x) f64_##x
+#define HALVES 0
 #include "op/product/gemm_kernel.h"
 
 // Unsigned, so that overflow wraps as PyTorch's does.
 #define T uint64_t
 #define NAME(x) i64_##x
+#define HALVES 0
 #include "op/product/gemm_kernel.h"
 
 #define T uint32_t
 #define NAME(x) i32_##x
+#define HALVES 0
 #include "op/product/gemm_kernel.h"
 
 #define T uint8_t
 #define NAME(x) u8_##x
+#define HALVES 0
 #include "op/product/gemm_kernel.h"
 
 static int run_own(const FyGemm *g, bool serial) {
   static bool (*const kernels[FY_DTYPE_COUNT])(const FyGemm *, bool) = {
       [FY_FLOAT32] = f32_gemm, [FY_FLOAT64] = f64_gemm, [FY_INT64] = i64_gemm,
-      [FY_INT32] = i32_gemm,   [FY_UINT8] = u8_gemm,
+      [FY_INT32] = i32_gemm,   [FY_UINT8] = u8_gemm,    [FY_BFLOAT16] = bf16_gemm,
   };
   if (!kernels[g->dtype])
     return FY_LAUNCH_NO_KERNEL;
@@ -201,6 +212,11 @@ static int run(FyGemm *g, bool serial) {
     return run_dnnl(g);
   fy_parallel_for(cut_into_blocks(g), 1, run_blocks, g);
   return atomic_load(&g->status);
+}
+
+bool fy_gemm_takes_bfloat16(int64_t m, int64_t n, int64_t k) {
+  enum { LEAST = 1 << 22, LEAST_ROWS = 8, LEAST_COLUMNS = 16 }; // strips and panels that are mostly empty take longer
+  return m >= LEAST_ROWS && n >= LEAST_COLUMNS && m * n * k >= LEAST;
 }
 
 int fy_gemm_serial(FyDType dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double alpha,

@@ -10,9 +10,16 @@
 // Every element is computed in the same way, wherever its tile is: for each GEMM_KC steps a running sum in order, which is then
 // added to C. So it has the same bits for any number of threads, any blocks, and packed or not.
 //
-// Expects, for each inclusion: T, the element type; NAME(x), x with the type in it. No include guard.
-#if !defined T || !defined NAME
-#error "gemm_kernel.h expects T, NAME(x)"
+// Expects, for each inclusion: T, the type of sums; NAME(x), x with the type in it; HALVES, whether the elements are bfloat16, which is
+// widened when it is packed. Its sums are kept beside C until they are complete, then rounded once. No include guard.
+#if !defined T || !defined NAME || !defined HALVES
+#error "gemm_kernel.h expects T, NAME(x), HALVES"
+#endif
+
+#if HALVES
+#define S uint16_t
+#else
+#define S T
 #endif
 
 #define VL ((int)(GEMM_VECTOR_BYTES / sizeof(T)))
@@ -25,10 +32,10 @@ typedef T NAME(Eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(
 typedef struct NAME(Gemm) {
   int64_t m, n, k;
   T alpha, beta;
-  const T *a, *b;
+  const S *a, *b;
   int64_t a_row, a_col; // op(A) (i, p) is a[i * a_row + p * a_col]
   int64_t b_row, b_col; // op(B) (p, j) is b[p * b_row + j * b_col]
-  T *c;
+  S *c;
   int64_t ldc;
 } NAME(Gemm);
 
@@ -158,6 +165,7 @@ static void NAME(pack_rows)(const T *from, int64_t row, int count, int width, in
       to[p * width + i] = from[i * row + p];
 }
 
+#if !HALVES
 // to (k, width) = from (k, count), whose rows are `row` apart.
 static void NAME(pack_columns)(const T *from, int64_t row, int count, int width, int64_t k, T *restrict to) {
   if (count == NR && width == NR)
@@ -170,16 +178,27 @@ static void NAME(pack_columns)(const T *from, int64_t row, int count, int width,
     for (int64_t p = 0; p < k; p++)
       memcpy(to + p * width, from + p * row, (size_t)count * sizeof(T));
 }
+#endif
 
 // Columns [first, first + count) of a matrix (k, ...) as (k, width), filled up with zeros: strips of op(A)'s transpose, panels of op(B).
-static void NAME(pack)(const T *from, int64_t step, int64_t across, int64_t k, int64_t first, int count, int width,
+static void NAME(pack)(const S *from, int64_t step, int64_t across, int64_t k, int64_t first, int count, int width,
                        T *to) {
   if (count < width)
     memset(to, 0, (size_t)(k * width) * sizeof(T));
+#if HALVES
+  T rows[NR * GEMM_KC];
+  for (int64_t p = 0; across == 1 && p < k; p++)
+    fy_widen_bfloat16(to + p * width, from + first + p * step, count);
+  for (int i = 0; across != 1 && i < count; i++)
+    fy_widen_bfloat16(rows + i * k, from + (first + i) * across, k);
+  if (across != 1)
+    NAME(pack_rows)(rows, k, count, width, k, to);
+#else
   if (across == 1)
     NAME(pack_columns)(from + first, step, count, width, k, to);
   else
     NAME(pack_rows)(from + first * across, across, count, width, k, to);
+#endif
 }
 
 static void NAME(pack_strip)(const NAME(Gemm) * g, int64_t i, int64_t p, int64_t k, T *to) {
@@ -199,7 +218,7 @@ static void NAME(pack_panel)(const NAME(Gemm) * g, int64_t j, int64_t p, int64_t
 typedef struct NAME(Product) {
   NAME(Gemm) g;
   int64_t p, k, strip, strips, panel;
-  T *a;
+  T *a, *sums;                   // of each thread, a block of C: only for halves
   int64_t rows, columns, across; // of a block of C, and blocks along n
 } NAME(Product);
 
@@ -223,24 +242,25 @@ static void NAME(pack_turns)(int worker, FyTurns *turns, void *context) {
   }
 }
 
-// All strips of rows [i0, i1) times the panel at column j, at steps from q on.
-static void NAME(multiply_panel)(const NAME(Product) * x, int64_t i0, int64_t i1, int64_t j, int64_t columns, int64_t q,
-                                 const T *b, int64_t b_row) {
+// c = all strips of rows [i0, i1) times the panel at some column, at steps from q on.
+static void NAME(multiply_panel)(const NAME(Product) * x, int64_t i0, int64_t i1, int64_t columns, int64_t q,
+                                 const T *b, int64_t b_row, T *c, int64_t ldc) {
   const NAME(Gemm) *g = &x->g;
   const int64_t p = x->p + q;
   NAME(Tile)
   t = {.k = NAME(steps)(x, q), .b = b, .b_row = b_row, .alpha = g->alpha, .beta = p == 0 ? g->beta : (T)1};
   for (int64_t i = i0; i < i1; i += GEMM_MR) {
     const bool packed = i / GEMM_MR >= x->strip;
-    t.a = packed ? NAME(strip_at)(x, i / GEMM_MR, q) : g->a + i * g->a_row + p * g->a_col;
+    t.a = packed ? NAME(strip_at)(x, i / GEMM_MR, q) : (const void *)(g->a + i * g->a_row + p * g->a_col);
     t.a_row = packed ? 1 : g->a_row;
     t.a_col = packed ? GEMM_MR : g->a_col;
-    NAME(tile)(&t, i1 - i, columns, g->c + i * g->ldc + j, g->ldc);
+    NAME(tile)(&t, i1 - i, columns, c + (i - i0) * ldc, ldc);
   }
 }
 
-// Some panels are packed together, so that whole cache lines, and some in a row, are read of op(B).
-static void NAME(multiply_block)(const NAME(Product) * x, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+// c is where the block begins. Some panels are packed together, so that whole cache lines, and some in a row, are read of op(B).
+static void NAME(multiply_block)(const NAME(Product) * x, int64_t i0, int64_t i1, int64_t j0, int64_t j1, T *c,
+                                 int64_t ldc) {
   _Alignas(64) T memory[GEMM_PANELS * GEMM_KC * NR];
   const NAME(Gemm) *g = &x->g;
   for (int64_t q = 0; q < x->k; q += GEMM_KC)
@@ -251,18 +271,31 @@ static void NAME(multiply_block)(const NAME(Product) * x, int64_t i0, int64_t i1
           NAME(pack_panel)(g, j, p, k, memory + (j - first) * k);
       for (int64_t j = first; j < last; j += NR)
         if (j / NR >= x->panel)
-          NAME(multiply_panel)(x, i0, i1, j, last - j, q, memory + (j - first) * k, NR);
+          NAME(multiply_panel)(x, i0, i1, last - j, q, memory + (j - first) * k, NR, c + j - j0, ldc);
         else
-          NAME(multiply_panel)(x, i0, i1, j, last - j, q, g->b + p * g->b_row + j, g->b_row);
+          NAME(multiply_panel)
+      (x, i0, i1, last - j, q, (const void *)(g->b + p * g->b_row + j), g->b_row, c + j - j0, ldc);
     }
 }
 
 static void NAME(multiply_turns)(int worker, FyTurns *turns, void *context) {
   const NAME(Product) *x = context;
-  (void)worker;
+  const NAME(Gemm) *g = &x->g;
   for (int64_t turn; fy_next_turn(turns, &turn);) {
     const int64_t i = turn / x->across * x->rows, j = turn % x->across * x->columns;
-    NAME(multiply_block)(x, i, fy_smaller(i + x->rows, x->g.m), j, fy_smaller(j + x->columns, x->g.n));
+    const int64_t rows = fy_smaller(x->rows, g->m - i), columns = fy_smaller(x->columns, g->n - j);
+    S *c = g->c + i * g->ldc + j;
+#if HALVES
+    T *sums = x->sums + worker * x->rows * x->columns;
+    for (int64_t r = 0; g->beta != 0 && r < rows; r++)
+      fy_widen_bfloat16(sums + r * columns, c + r * g->ldc, columns);
+    NAME(multiply_block)(x, i, i + rows, j, j + columns, sums, columns);
+    for (int64_t r = 0; r < rows; r++)
+      fy_narrow_floats(c + r * g->ldc, sums + r * columns, columns);
+#else
+    (void)worker;
+    NAME(multiply_block)(x, i, i + rows, j, j + columns, c, g->ldc);
+#endif
   }
 }
 
@@ -270,7 +303,6 @@ static void NAME(multiply_turns)(int worker, FyTurns *turns, void *context) {
 static void NAME(multiply)(NAME(Product) * x, int64_t most, T *memory, bool serial) {
   const NAME(Gemm) *g = &x->g;
   const int64_t parts = fy_div_ceil(x->strips - x->strip, GEMM_STRIPS);
-  choose_blocks(g->m, g->n, g->k, (int)sizeof(T), serial, &x->rows, &x->columns);
   x->across = fy_div_ceil(g->n, x->columns);
   x->a = memory;
   for (x->p = 0; x->p < g->k; x->p += most) {
@@ -286,28 +318,33 @@ static void NAME(multiply_on_stack)(NAME(Product) * x, bool serial) {
   NAME(multiply)(x, x->g.k, memory, serial);
 }
 
-// False for want of memory.
+// False for want of memory. Halves are packed at once, since sums between steps would have to be kept.
 static bool NAME(product)(const NAME(Gemm) * g, bool serial) {
-  const int64_t near = GEMM_NEAR / (int64_t)sizeof(T);
+  const int64_t near = HALVES ? 0 : GEMM_NEAR / (int64_t)sizeof(T);
   NAME(Product) x = {.g = *g, .strips = fy_div_ceil(g->m, GEMM_MR)};
+  choose_blocks(g->m, g->n, g->k, (int)sizeof(T), serial, &x.rows, &x.columns);
   if (g->a_row <= near && g->a_col <= near)
     x.strip = g->m / GEMM_MR;
   if (g->b_col == 1 && g->b_row <= near)
     x.panel = g->n / NR;
   const int64_t step = (x.strips - x.strip) * GEMM_MR * (int64_t)sizeof(T);
-  if (step * g->k <= GEMM_STACK_BYTES) {
+  const int64_t sums = HALVES ? (serial ? 1 : fy_get_num_threads()) * x.rows * x.columns * (int64_t)sizeof(T) : 0;
+  if (!HALVES && step * g->k <= GEMM_STACK_BYTES) {
     NAME(multiply_on_stack)(&x, serial);
     return true;
   }
-  const int64_t most = fy_smaller(fy_div_ceil(GEMM_PACKED_BYTES, step * GEMM_KC) * GEMM_KC, g->k);
+  const int64_t steps = fy_smaller(fy_div_ceil(GEMM_PACKED_BYTES, step * GEMM_KC) * GEMM_KC, g->k);
+  const int64_t most = HALVES ? g->k : steps;
   void *block = NULL, *memory = NULL;
-  if (!fy_host_try_alloc((size_t)(step * most), &memory, &block))
+  if (!fy_host_try_alloc((size_t)(step * most + sums), &memory, &block))
     return false;
+  x.sums = (T *)memory + step / (int64_t)sizeof(T) * most;
   NAME(multiply)(&x, most, memory, serial);
   fy_host_free(block);
   return true;
 }
 
+#if !HALVES
 // ---- vectors -----------------------------------------------------------------------------------------------------------------
 
 // The sum of x[i] * y[i], in several running sums.
@@ -393,6 +430,8 @@ static void NAME(scale)(const NAME(Gemm) * g) {
       g->c[i * g->ldc + j] = g->beta == 0 ? 0 : (T)(g->beta * g->c[i * g->ldc + j]);
 }
 
+#endif
+
 static T NAME(number)(double x) { // a negative one wraps where T is unsigned
   return x < 0 ? (T) - (T)-x : (T)x;
 }
@@ -416,11 +455,17 @@ static NAME(Gemm) NAME(of)(const FyGemm *args) {
 // False for want of memory.
 static bool NAME(gemm)(const FyGemm *args, bool serial) {
   const NAME(Gemm) g = NAME(of)(args);
+#if HALVES
+  return NAME(product)(&g, serial);
+#else
   if (g.k == 0)
     NAME(scale)(&g);
   return g.k == 0 || NAME(vector_product)(&g) || NAME(product)(&g, serial);
+#endif
 }
 
+#undef HALVES
+#undef S
 #undef NR
 #undef VL
 #undef T

@@ -4,7 +4,6 @@
 #include "base/threads.h"
 #include "graph/place.h"
 #include "op/elementwise/pointwise_math.h"
-#include "op/product/gemm.h"
 #include "op/product/matmul_bfloat16.h"
 #include "op/op.h"
 #include "op/ops.h"
@@ -158,14 +157,14 @@ static void run_batch(int64_t begin, int64_t end, void *context) {
   }
 }
 
-// Small bfloat16 products are made in float32, as all are where the processor has no unit for them.
+// Small bfloat16 products are made in float32.
 static bool matmul_in_bfloat16(const FyOpCall *call) {
   const FyArray *a = &call->in[0]->array, *b = &call->in[1]->array;
   if (!fy_all_bfloat16(call) || a->numel == 0 || b->numel == 0)
     return false;
   int64_t k = a->shape[a->ndim - 1], n = b->ndim == 1 ? 1 : b->shape[b->ndim - 1];
   int64_t m = b->ndim <= 2 ? a->numel / k : a->ndim == 1 ? 1 : a->shape[a->ndim - 2];
-  return fy_multiplies_bfloat16(m, n, k);
+  return fy_takes_bfloat16(m, n, k);
 }
 
 static int fy_cpu_matmul(FyLaunch *l) {
@@ -180,7 +179,7 @@ static int fy_cpu_matmul(FyLaunch *l) {
     memset(c->data, 0, (size_t)c->numel * fy_dtype_size(c->dtype));
     return FY_LAUNCH_OK;
   }
-  if (c->dtype == FY_BFLOAT16)
+  if (c->dtype == FY_BFLOAT16 && fy_multiplies_bfloat16(p.m, p.n, p.k))
     return fy_bfloat16_matmul(l, &p, a->data, b->data, NULL, false, c->data);
   if (p.batches == 1 || work >= SMALL_MATRIX) {
     run_batch(0, p.batches, &batch);
@@ -362,11 +361,18 @@ typedef struct BiasRelu {
   }
 FY_MATH_NUMBERS(BIAS_RELU_ROWS, )
 
+static void relu_bf16(int64_t begin, int64_t end, void *context) { // there is no bias
+  const BiasRelu *job = context;
+  uint16_t *out = job->out->data;
+  for (int64_t i = begin * job->columns; i < end * job->columns; i++)
+    out[i] = fy_relu_bf16(out[i]);
+}
+
 static int add_bias_and_relu(FyArray *out, const FyArray *bias, int64_t columns) {
   enum { GRAIN = 32768 };
   static void (*const bodies[FY_DTYPE_COUNT])(int64_t, int64_t, void *) = {
       [FY_FLOAT32] = bias_relu_f32, [FY_FLOAT64] = bias_relu_f64, [FY_INT64] = bias_relu_i64,
-      [FY_INT32] = bias_relu_i32,   [FY_UINT8] = bias_relu_u8,
+      [FY_INT32] = bias_relu_i32,   [FY_UINT8] = bias_relu_u8,    [FY_BFLOAT16] = relu_bf16,
   };
   BiasRelu job = {out, bias, columns};
   if (!bodies[out->dtype])
@@ -378,7 +384,7 @@ static int add_bias_and_relu(FyArray *out, const FyArray *bias, int64_t columns)
 static bool linear_in_bfloat16(const FyOpCall *call) {
   const FyArray *x = &call->in[0]->array, *weight = &call->in[1]->array;
   return fy_all_bfloat16(call) && x->numel > 0 && weight->numel > 0 &&
-         fy_multiplies_bfloat16(x->numel / weight->shape[1], weight->shape[0], weight->shape[1]);
+         fy_takes_bfloat16(x->numel / weight->shape[1], weight->shape[0], weight->shape[1]);
 }
 
 static int fy_cpu_linear(FyLaunch *l) {
@@ -386,19 +392,19 @@ static int fy_cpu_linear(FyLaunch *l) {
   const FyArray *bias = l->in[2];
   FyArray *out = l->out[0];
   FyMatmulPlan p = fy_linear_plan(l->in[0], l->in[1]);
-  bool add_first = bias && !relu;
+  bool add_first = bias && (!relu || out->dtype == FY_BFLOAT16);
   if (p.k == 0) // of any dtype, bool too
     memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
   if (out->numel == 0)
     return FY_LAUNCH_OK;
-  if (out->dtype == FY_BFLOAT16)
+  if (out->dtype == FY_BFLOAT16 && fy_multiplies_bfloat16(p.m, p.n, p.k))
     return fy_bfloat16_matmul(l, &p, l->in[0]->data, l->in[1]->data, bias ? bias->data : NULL, relu, out->data);
   if (add_first)
     fill_rows(bias, out);
   int status = p.k == 0 ? FY_LAUNCH_OK
                         : fy_gemm(out->dtype, p.a.trans, p.b.trans, p.m, p.n, p.k, 1, l->in[0]->data, p.a.ld,
                                   l->in[1]->data, p.b.ld, add_first, out->data, p.n);
-  return status == FY_LAUNCH_OK && relu ? add_bias_and_relu(out, bias, p.n) : status;
+  return status == FY_LAUNCH_OK && relu ? add_bias_and_relu(out, add_first ? NULL : bias, p.n) : status;
 }
 
 enum { SAVED_X, SAVED_WEIGHT, SAVED_RESULT };
