@@ -52,22 +52,14 @@ static void adam_step(FyOptimizer *self, FyParameterState *state, FyTensor *para
   fy_bump_version(square);
 }
 
-// PyTorch's name of a dtype in C++.
-static const char *scalar_type(FyDType dtype) {
-  return dtype == FY_FLOAT64    ? "double"
-         : dtype == FY_FLOAT16  ? "c10::Half"
-         : dtype == FY_BFLOAT16 ? "c10::BFloat16"
-                                : "float";
-}
-
 // exp_avg.lerp_(grad, ...) takes a gradient of the state's dtype, which is the parameter's. Weight decay that is added to
 // the gradient makes it one of the wider dtype first.
 static void adam_check_mixed(const FyOptimizer *self, const FyTensor *parameter, const FyTensor *grad) {
   FyDType own = parameter->array.dtype, given = grad->array.dtype;
   if (self->adam.weight_decay != 0 && !self->type->decoupled)
     given = fy_promote_types(own, given);
-  fy_check(given == own, FY_RUNTIME_ERROR, "expected dtype %s for `end` but got dtype %s", scalar_type(own),
-           scalar_type(given));
+  fy_check(given == own, FY_RUNTIME_ERROR, "expected dtype %s for `end` but got dtype %s", fy_dtype_cpp_name(own),
+           fy_dtype_cpp_name(given));
 }
 
 static const FyOptimizerClass adam_class = {.name = "Adam",

@@ -4,6 +4,7 @@
 #define FERRY_TENSOR_ARRAY_H
 
 #include "tensor/dtype.h"
+#include <string.h>
 
 enum { FY_MAX_DIM = 16 }; // the largest number of dimensions
 
@@ -17,5 +18,20 @@ typedef struct FyArray {
   int64_t shape[FY_MAX_DIM];
   int64_t stride[FY_MAX_DIM]; // in elements; 0 if a dimension is expanded
 } FyArray;
+
+static inline size_t fy_array_bytes(const FyArray *a) {
+  return (size_t)a->numel * fy_dtype_size(a->dtype);
+}
+
+// Of an optional operand: NULL if there is none.
+static inline void *fy_array_data(const FyArray *a) {
+  return a ? a->data : NULL;
+}
+
+// Zeros, in a contiguous array in the host's memory.
+static inline void fy_array_clear(const FyArray *a) {
+  if (a->numel)
+    memset(a->data, 0, fy_array_bytes(a));
+}
 
 #endif

@@ -21,6 +21,11 @@ typedef enum FyDType {
   FY_DTYPE_COUNT
 } FyDType;
 
+// The dtype of sums and statistics: of half types float32. CUDA's FyMath<T>::type.
+static inline FyDType fy_dtype_of_sums(int dtype) {
+  return dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
+}
+
 // Returns the bytes per element, or 0 if the value is not a dtype. Host code and kernels both use this function.
 static inline size_t fy_dtype_size(int dtype) {
   switch (dtype) {
@@ -47,6 +52,7 @@ extern "C" {
 
 const char *fy_dtype_name(FyDType dtype);        // "torch.float32"
 const char *fy_dtype_scalar_name(FyDType dtype); // "Float", the name in PyTorch's messages
+const char *fy_dtype_cpp_name(FyDType dtype);    // "float", the name in those that print the C++ type
 bool fy_dtype_is_floating(FyDType dtype);
 
 // Returns the smallest type to which both types convert. PyTorch: torch.promote_types(a, b).

@@ -94,11 +94,6 @@ static int run(FyLaunch *l, Attention *p, int64_t tasks, int arrays, void (*body
   return atomic_load(&p->status);
 }
 
-static void clear(const FyArray *a) {
-  if (a->numel)
-    memset(a->data, 0, (size_t)a->numel * fy_dtype_size(a->dtype));
-}
-
 static int fy_cpu_scaled_dot_product_attention(FyLaunch *l) {
   const FyArray *out = l->out[FY_ATTENTION_OUT], *lse = l->out[FY_ATTENTION_LSE];
   Attention p = attention_of(l);
@@ -108,7 +103,7 @@ static int fy_cpu_scaled_dot_product_attention(FyLaunch *l) {
   if (out->dtype != FY_FLOAT32 && out->dtype != FY_FLOAT64)
     return FY_LAUNCH_NO_KERNEL;
   if (p.s.s == 0)
-    clear(out);
+    fy_array_clear(out);
   if (out->numel == 0 || p.s.s == 0)
     return FY_LAUNCH_OK;
   return run(l, &p, p.s.batches * p.tiles, 1, out->dtype == FY_FLOAT32 ? forward_f32 : forward_f64);
@@ -125,25 +120,16 @@ static int fy_cpu_scaled_dot_product_attention_backward(FyLaunch *l) {
   p.grad_value = l->out[FY_ATTENTION_VALUE]->data;
   if (out->dtype != FY_FLOAT32 && out->dtype != FY_FLOAT64)
     return FY_LAUNCH_NO_KERNEL;
-  clear(l->out[FY_ATTENTION_KEY]); // tiles add to them
-  clear(l->out[FY_ATTENTION_VALUE]);
+  fy_array_clear(l->out[FY_ATTENTION_KEY]); // tiles add to them
+  fy_array_clear(l->out[FY_ATTENTION_VALUE]);
   if (out->numel == 0 || p.s.s == 0) {
-    clear(l->out[FY_ATTENTION_QUERY]);
+    fy_array_clear(l->out[FY_ATTENTION_QUERY]);
     return FY_LAUNCH_OK;
   }
   return run(l, &p, p.s.batches, 2, out->dtype == FY_FLOAT32 ? backward_f32 : backward_f64);
 }
 
 // ---- checks, shapes and dtypes -----------------------------------------------------------------------------------------
-
-// As C++ calls them, in PyTorch's message.
-static const char *cpp_name(const FyTensor *t) {
-  static const char *const names[FY_DTYPE_COUNT] = {
-      [FY_FLOAT32] = "float",  [FY_FLOAT64] = "double", [FY_FLOAT16] = "c10::Half",   [FY_BFLOAT16] = "c10::BFloat16",
-      [FY_INT64] = "long int", [FY_INT32] = "int",      [FY_UINT8] = "unsigned char", [FY_BOOL] = "bool",
-  };
-  return names[t->array.dtype];
-}
 
 static void check_inputs(const FyTensor *q, const FyTensor *k, const FyTensor *v) {
   const FyArray *query = &q->array, *key = &k->array, *value = &v->array;
@@ -155,7 +141,8 @@ static void check_inputs(const FyTensor *q, const FyTensor *k, const FyTensor *v
   fy_check(query->dtype == key->dtype && query->dtype == value->dtype, FY_RUNTIME_ERROR,
            "Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s and "
            "value.dtype: %s instead.",
-           cpp_name(q), cpp_name(k), cpp_name(v));
+           fy_dtype_cpp_name((FyDType)query->dtype), fy_dtype_cpp_name((FyDType)key->dtype),
+           fy_dtype_cpp_name((FyDType)value->dtype));
   if (!fy_dtype_is_floating((FyDType)query->dtype))
     fy_raise_not_implemented("scaled_dot_product_attention", (FyDType)query->dtype);
   bool fits = key->ndim == ndim && value->ndim == ndim && key->shape[ndim - 1] == query->shape[ndim - 1] &&
@@ -176,10 +163,6 @@ static void call_matrix(FyOpCall *call, int i) {
     fy_call_contiguous(call, i);
 }
 
-static FyDType lse_dtype(const FyTensor *t) {
-  return t->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
-}
-
 static void attention_infer(FyOpCall *call) {
   const FyTensor *query = call->in[FY_ATTENTION_QUERY], *value = call->in[FY_ATTENTION_VALUE];
   const int ndim = query->array.ndim;
@@ -188,7 +171,7 @@ static void attention_infer(FyOpCall *call) {
   for (int i = 0; i < 3; i++)
     call_matrix(call, i);
   memcpy(shape, query->array.shape, (size_t)ndim * sizeof *shape);
-  fy_call_output(call, FY_ATTENTION_LSE, lse_dtype(query), ndim - 1, shape);
+  fy_call_output(call, FY_ATTENTION_LSE, fy_dtype_of_sums(query->array.dtype), ndim - 1, shape);
   shape[ndim - 1] = value->array.shape[ndim - 1];
   fy_call_output(call, FY_ATTENTION_OUT, (FyDType)query->array.dtype, ndim, shape);
 }

@@ -163,24 +163,13 @@ template <class T> static Arrays<T> arrays_of(const FyLaunch *l) {
   return a;
 }
 
-static unsigned blocks(int64_t rows) {
-  return (unsigned)(rows < INT32_MAX ? rows : INT32_MAX);
-}
-
-static int clear(FyLaunch *l, int n) {
-  for (int i = 0; i < n; i++)
-    if (l->out[i]->numel > 0)
-      cudaMemsetAsync(l->out[i]->data, 0, (size_t)l->out[i]->numel * fy_dtype_size(l->out[i]->dtype), fy_stream(l));
-  return (int)cudaGetLastError();
-}
-
 extern "C" int fy_cuda_scaled_dot_product_attention(FyLaunch *l) {
   const FyAttentionShape s = fy_attention_shape(l->in[0], l->in[1], l->in[2]);
   if (l->out[FY_ATTENTION_OUT]->numel == 0 || s.s == 0)
-    return clear(l, 1);
+    return fy_clear_outputs(l, FY_ATTENTION_OUT, 1);
   FY_SWITCH_FLOATING(l->in[0]->dtype, T, {
     typedef typename FyMath<T>::type X;
-    attention_forward<T, X><<<blocks(s.batches * s.l), TILE, 0, fy_stream(l)>>>(
+    attention_forward<T, X><<<fy_row_blocks(s.batches * s.l), TILE, 0, fy_stream(l)>>>(
         arrays_of<T>(l), (T *)l->out[FY_ATTENTION_OUT]->data, (X *)l->out[FY_ATTENTION_LSE]->data);
   });
   return (int)cudaGetLastError();
@@ -189,13 +178,13 @@ extern "C" int fy_cuda_scaled_dot_product_attention(FyLaunch *l) {
 extern "C" int fy_cuda_scaled_dot_product_attention_backward(FyLaunch *l) {
   const FyAttentionShape s = fy_attention_shape(l->in[0], l->in[1], l->in[2]);
   if (l->in[FY_ATTENTION_GRAD]->numel == 0 || s.s == 0)
-    return clear(l, 3);
+    return fy_clear_outputs(l, 0, 3);
   FY_SWITCH_FLOATING(l->in[0]->dtype, T, {
     typedef typename FyMath<T>::type X;
     const Arrays<T> a = arrays_of<T>(l);
-    attention_grad_query<T, X><<<blocks(s.batches * s.l), TILE, 0, fy_stream(l)>>>(a, (T *)l->out[0]->data);
+    attention_grad_query<T, X><<<fy_row_blocks(s.batches * s.l), TILE, 0, fy_stream(l)>>>(a, (T *)l->out[0]->data);
     attention_grad_key_value<T, X>
-        <<<blocks(s.batches * s.s), TILE, 0, fy_stream(l)>>>(a, (T *)l->out[1]->data, (T *)l->out[2]->data);
+        <<<fy_row_blocks(s.batches * s.s), TILE, 0, fy_stream(l)>>>(a, (T *)l->out[1]->data, (T *)l->out[2]->data);
   });
   return (int)cudaGetLastError();
 }

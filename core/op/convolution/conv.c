@@ -253,7 +253,7 @@ static int fy_cpu_conv2d_backward_weight(FyLaunch *l) {
   FyArray *out = l->out[0];
   FyConvShape s = fy_conv_shape(l->params, x->shape, out->shape);
   if (grad->numel == 0 || out->numel == 0) { // an empty batch
-    memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
+    fy_array_clear(out);
     return FY_LAUNCH_OK;
   }
   FyConvAlgorithm algorithm = algorithm_of(l);

@@ -188,6 +188,19 @@ static inline unsigned fy_blocks(const FyLaunch *l, int64_t n) {
   return (unsigned)(blocks < 1 ? 1 : blocks < full ? blocks : full);
 }
 
+// A block for each row, which strides over the grid where there are more rows than blocks.
+static inline unsigned fy_row_blocks(int64_t rows) {
+  return (unsigned)(rows < INT32_MAX ? rows : INT32_MAX);
+}
+
+// Sets the outputs [first, end) to zero. 0, or a cudaError_t.
+static inline int fy_clear_outputs(const FyLaunch *l, int first, int end) {
+  for (int i = first; i < end; i++)
+    if (l->out[i]->numel > 0)
+      cudaMemsetAsync(l->out[i]->data, 0, fy_array_bytes(l->out[i]), fy_stream(l));
+  return (int)cudaGetLastError();
+}
+
 // The step is computed once: a kernel's stores could otherwise change gridDim, for all that a compiler knows.
 #define FY_GRID_STRIDE(i, n)                                                                                           \
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, fy_stride = (int64_t)gridDim.x * blockDim.x;        \

@@ -84,7 +84,7 @@ static void check_bounds(const void *params, const FyArray *const *in) {
 static void cross_entropy_infer(FyOpCall *call) {
   const FyLossParams *p = call->params;
   const FyArray *x = &call->in[IN_X]->array, *target = &call->in[IN_TARGET]->array;
-  FyDType dtype = (FyDType)x->dtype, wide = dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
+  FyDType dtype = (FyDType)x->dtype, wide = fy_dtype_of_sums(x->dtype);
   check_probabilities(x, target);
   if (!fy_dtype_is_floating(dtype) && x->numel > 0)
     fy_raise_not_implemented("log_softmax_lastdim_kernel_impl", dtype);

@@ -15,6 +15,7 @@
 //
 // Kept for it: x, weight, mean and rstd.
 #include "op/normalization/layer_norm.h"
+#include "base/integers.h"
 #include "base/threads.h"
 #include "op/op.h"
 #include "op/ops.h"
@@ -54,10 +55,6 @@ FY_DEFINE_VECTOR_SUM_(squares_block_double, double, FyDoubles, CENTERED_SQUARE)
 #define NAME(x) f64_##x
 #include "op/normalization/layer_norm_rows.h"
 
-static void *data_of(const FyArray *a) {
-  return a ? a->data : NULL;
-}
-
 static int fy_cpu_layer_norm(FyLaunch *l) {
   const FyArray *x = l->in[FY_LAYER_NORM_X];
   const FyLayerNormParams *params = l->params;
@@ -65,8 +62,8 @@ static int fy_cpu_layer_norm(FyLaunch *l) {
       .s = fy_layer_norm_shape(x, params),
       .eps = params->eps,
       .x = x->data,
-      .weight = data_of(l->in[FY_LAYER_NORM_WEIGHT]),
-      .bias = data_of(l->in[FY_LAYER_NORM_BIAS]),
+      .weight = fy_array_data(l->in[FY_LAYER_NORM_WEIGHT]),
+      .bias = fy_array_data(l->in[FY_LAYER_NORM_BIAS]),
       .out = l->out[FY_LAYER_NORM_OUT]->data,
       .mean = l->out[FY_LAYER_NORM_MEAN]->data,
       .rstd = l->out[FY_LAYER_NORM_RSTD]->data,
@@ -80,9 +77,8 @@ static int fy_cpu_layer_norm(FyLaunch *l) {
 }
 
 static int64_t chunks_of(const FyLayerNormShape *s) {
-  int64_t chunks = s->rows * s->n / CHUNK_VALUES;
-  chunks = chunks < s->rows ? chunks : s->rows;
-  return chunks < 1 ? 1 : chunks < CHUNKS ? chunks : CHUNKS;
+  const int64_t chunks = fy_smaller(fy_smaller(s->rows * s->n / CHUNK_VALUES, s->rows), CHUNKS);
+  return chunks < 1 ? 1 : chunks;
 }
 
 // Memory for the sums and for each thread's rows.
@@ -105,8 +101,7 @@ static int make_room(FyLaunch *l, LayerNorm *p, size_t element) {
 
 static int no_rows(FyLaunch *l) {
   for (int i = 1; i < l->n_out; i++)
-    if (l->out[i]->numel)
-      memset(l->out[i]->data, 0, (size_t)l->out[i]->numel * fy_dtype_size(l->out[i]->dtype));
+    fy_array_clear(l->out[i]);
   return FY_LAUNCH_OK;
 }
 
@@ -118,7 +113,7 @@ static int fy_cpu_layer_norm_backward(FyLaunch *l) {
       .grad = l->in[FY_LAYER_NORM_GRAD]->data,
       .mean = l->in[FY_LAYER_NORM_GRAD_MEAN]->data,
       .rstd = l->in[FY_LAYER_NORM_GRAD_RSTD]->data,
-      .weight = data_of(l->in[FY_LAYER_NORM_GRAD_WEIGHT]),
+      .weight = fy_array_data(l->in[FY_LAYER_NORM_GRAD_WEIGHT]),
       .out = l->out[0]->data,
   };
   const bool single = x->dtype == FY_FLOAT32;
@@ -137,10 +132,6 @@ static int fy_cpu_layer_norm_backward(FyLaunch *l) {
 }
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
-
-static FyDType statistics_dtype(const FyTensor *x) {
-  return x->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
-}
 
 // [*, 3, 4]
 static const char *any_rows_of(const FyLayerNormParams *p) {
@@ -194,7 +185,7 @@ static void check_dtypes(const FyOpCall *call) {
 static void layer_norm_infer(FyOpCall *call) {
   const FyLayerNormParams *p = call->params;
   const FyTensor *x = call->in[FY_LAYER_NORM_X];
-  const FyDType dtype = statistics_dtype(x);
+  const FyDType dtype = fy_dtype_of_sums(x->array.dtype);
   check_shapes(call, p);
   const int64_t rows = fy_layer_norm_shape(&x->array, p).rows;
   for (int i = FY_LAYER_NORM_WEIGHT; i <= FY_LAYER_NORM_BIAS; i++) {
@@ -213,7 +204,7 @@ static void layer_norm_infer(FyOpCall *call) {
 static void layer_norm_backward_infer(FyOpCall *call) {
   const FyLayerNormParams *p = call->params;
   const FyTensor *x = call->in[FY_LAYER_NORM_GRAD_X];
-  const FyDType dtype = statistics_dtype(x);
+  const FyDType dtype = fy_dtype_of_sums(x->array.dtype);
   fy_call_cast(call, FY_LAYER_NORM_GRAD, (FyDType)x->array.dtype);
   fy_call_contiguous(call, FY_LAYER_NORM_GRAD);
   fy_call_contiguous(call, FY_LAYER_NORM_GRAD_X);

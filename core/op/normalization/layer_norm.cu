@@ -97,14 +97,6 @@ template <class X> struct ParameterGradients {
 
 // ---- launches ----------------------------------------------------------------------------------------------------------
 
-template <class X> static X *data_of(const FyArray *a) {
-  return a ? (X *)a->data : NULL;
-}
-
-static unsigned row_blocks(const FyLayerNormShape *s) {
-  return (unsigned)(s->rows < INT32_MAX ? s->rows : INT32_MAX);
-}
-
 enum { SHORT_ROW = 512 };
 
 static unsigned row_threads(const FyLayerNormShape *s) {
@@ -119,20 +111,12 @@ extern "C" int fy_cuda_layer_norm(FyLaunch *l) {
     return FY_LAUNCH_OK;
   FY_SWITCH_FLOATING(x->dtype, T, {
     typedef typename FyMath<T>::type X;
-    normalize_rows<T, X><<<row_blocks(&s), row_threads(&s), 0, fy_stream(l)>>>(
-        (T *)l->out[FY_LAYER_NORM_OUT]->data, data_of<X>(l->out[FY_LAYER_NORM_MEAN]),
-        data_of<X>(l->out[FY_LAYER_NORM_RSTD]), (const T *)x->data, data_of<X>(l->in[FY_LAYER_NORM_WEIGHT]),
-        data_of<X>(l->in[FY_LAYER_NORM_BIAS]), s.rows, s.n, p->eps);
+    normalize_rows<T, X><<<fy_row_blocks(s.rows), row_threads(&s), 0, fy_stream(l)>>>(
+        (T *)l->out[FY_LAYER_NORM_OUT]->data, (X *)fy_array_data(l->out[FY_LAYER_NORM_MEAN]),
+        (X *)fy_array_data(l->out[FY_LAYER_NORM_RSTD]), (const T *)x->data,
+        (X *)fy_array_data(l->in[FY_LAYER_NORM_WEIGHT]), (X *)fy_array_data(l->in[FY_LAYER_NORM_BIAS]), s.rows, s.n,
+        p->eps);
   });
-  return (int)cudaGetLastError();
-}
-
-static int no_rows(FyLaunch *l) {
-  for (int i = 1; i < l->n_out; i++) {
-    const size_t bytes = (size_t)l->out[i]->numel * fy_dtype_size(l->out[i]->dtype);
-    if (bytes > 0)
-      cudaMemsetAsync(l->out[i]->data, 0, bytes, fy_stream(l));
-  }
   return (int)cudaGetLastError();
 }
 
@@ -140,18 +124,18 @@ extern "C" int fy_cuda_layer_norm_backward(FyLaunch *l) {
   const FyArray *x = l->in[FY_LAYER_NORM_GRAD_X];
   const FyLayerNormShape s = fy_layer_norm_shape(x, (const FyLayerNormParams *)l->params);
   if (x->numel == 0)
-    return no_rows(l);
+    return fy_clear_outputs(l, 1, l->n_out);
   FY_SWITCH_FLOATING(x->dtype, T, {
     typedef typename FyMath<T>::type X;
     const T *grad = (const T *)l->in[FY_LAYER_NORM_GRAD]->data;
-    const X *mean = data_of<X>(l->in[FY_LAYER_NORM_GRAD_MEAN]);
-    const X *rstd = data_of<X>(l->in[FY_LAYER_NORM_GRAD_RSTD]);
-    gradient_of_rows<T, X><<<row_blocks(&s), row_threads(&s), 0, fy_stream(l)>>>(
-        (T *)l->out[0]->data, grad, (const T *)x->data, mean, rstd, data_of<X>(l->in[FY_LAYER_NORM_GRAD_WEIGHT]),
-        s.rows, s.n);
+    const X *mean = (X *)fy_array_data(l->in[FY_LAYER_NORM_GRAD_MEAN]);
+    const X *rstd = (X *)fy_array_data(l->in[FY_LAYER_NORM_GRAD_RSTD]);
+    gradient_of_rows<T, X><<<fy_row_blocks(s.rows), row_threads(&s), 0, fy_stream(l)>>>(
+        (T *)l->out[0]->data, grad, (const T *)x->data, mean, rstd,
+        (X *)fy_array_data(l->in[FY_LAYER_NORM_GRAD_WEIGHT]), s.rows, s.n);
     if (l->n_out > 1) {
       const ParameterTerms<T, X> terms = {grad, (const T *)x->data, mean, rstd, s.n};
-      const ParameterGradients<X> gradients = {data_of<X>(l->out[1]), data_of<X>(l->out[2])};
+      const ParameterGradients<X> gradients = {(X *)fy_array_data(l->out[1]), (X *)fy_array_data(l->out[2])};
       return fy_reduce(l, ParameterSumsOp<X>(), terms, gradients, s.n, s.rows, true);
     }
   });

@@ -17,7 +17,7 @@
 static double NAME(squares)(const T *x, T mean, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i += FY_SUM_BLOCK)
-    sum += SQUARES(x + i, &mean, n - i < FY_SUM_BLOCK ? n - i : FY_SUM_BLOCK);
+    sum += SQUARES(x + i, &mean, fy_smaller(n - i, FY_SUM_BLOCK));
   return sum;
 }
 
@@ -70,7 +70,7 @@ static void NAME(backward)(int64_t begin, int64_t end, void *context) {
     const int64_t first = chunk * p->s.rows / p->chunks, last = (chunk + 1) * p->s.rows / p->chunks;
     double *part = p->parts ? p->parts + chunk * 2 * n : NULL;
     for (int64_t row = first; row < last;) {
-      const int64_t stop = row + GATHERED < last ? row + GATHERED : last;
+      const int64_t stop = fy_smaller(row + GATHERED, last);
       if (sums)
         memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
       for (; row < stop; row++)

@@ -24,10 +24,6 @@
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
 
-static FyDType statistics_dtype(const FyTensor *x) {
-  return x->array.dtype == FY_FLOAT64 ? FY_FLOAT64 : FY_FLOAT32;
-}
-
 static void check_elements(const FyTensor *t, const char *name, int64_t channels) {
   if (t)
     fy_check(t->array.numel == channels, FY_RUNTIME_ERROR, "%s should contain %lld elements not %lld", name,
@@ -37,7 +33,7 @@ static void check_elements(const FyTensor *t, const char *name, int64_t channels
 // Parameters and statistics have x's dtype, or float32 beside a half type.
 static void check_dtype(const FyOpCall *call, const FyTensor *t) {
   const FyTensor *x = call->in[FY_NORM_X];
-  if (!t || t->array.dtype == x->array.dtype || t->array.dtype == statistics_dtype(x))
+  if (!t || t->array.dtype == x->array.dtype || t->array.dtype == fy_dtype_of_sums(x->array.dtype))
     return;
   const char *wanted = fy_dtype_scalar_name(x->array.dtype), *found = fy_dtype_scalar_name(t->array.dtype);
   fy_check(call->device.type == FY_CPU, FY_RUNTIME_ERROR, "expected scalar type %s but found %s", wanted, found);
@@ -71,7 +67,7 @@ static void batch_norm_infer(FyOpCall *call) {
   const FyBatchNormParams *p = call->params;
   const FyTensor *x = call->in[FY_NORM_X], *mean = call->in[FY_NORM_RUNNING_MEAN], *var = call->in[FY_NORM_RUNNING_VAR];
   int64_t channels = x->array.ndim < 2 ? 0 : x->array.shape[1];
-  FyDType dtype = statistics_dtype(x);
+  FyDType dtype = fy_dtype_of_sums(x->array.dtype);
   if (x->array.ndim >= 2)
     check_input(x, p);
   for (int i = FY_NORM_WEIGHT; i <= FY_NORM_RUNNING_VAR; i++) {
@@ -159,9 +155,9 @@ const FyOp fy_op_batch_norm = {
 
 // What the kernel updates in place: `running` itself where it can, else a copy in the statistics' dtype.
 static FyTensor *updatable(const FyTensor *x, FyTensor *running) {
-  if (!running || (running->array.contiguous && (FyDType)running->array.dtype == statistics_dtype(x)))
+  if (!running || (running->array.contiguous && (FyDType)running->array.dtype == fy_dtype_of_sums(x->array.dtype)))
     return running;
-  return fy_contiguous(fy_to_dtype(fy_detach(running), statistics_dtype(x)));
+  return fy_contiguous(fy_to_dtype(fy_detach(running), fy_dtype_of_sums(x->array.dtype)));
 }
 
 // As in PyTorch the update is no change that the version counts: statistics may follow several batches before one backward.
@@ -192,7 +188,7 @@ FyTensor *fy_batch_norm(FyTensor *x, FyTensor *running_mean, FyTensor *running_v
 
 static void batch_norm_backward_infer(FyOpCall *call) {
   const FyTensor *x = call->in[FY_NORM_GRAD_X];
-  FyDType dtype = statistics_dtype(x);
+  FyDType dtype = fy_dtype_of_sums(x->array.dtype);
   int64_t channels = x->array.shape[1];
   fy_call_cast(call, FY_NORM_GRAD, x->array.dtype);
   fy_call_contiguous(call, FY_NORM_GRAD);

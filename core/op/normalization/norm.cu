@@ -117,10 +117,6 @@ __global__ void input_gradient(T *out, const T *grad, const T *x, const X *mean,
   }
 }
 
-template <class X> static X *data_of(const FyArray *a) {
-  return a ? (X *)a->data : NULL;
-}
-
 static unsigned channel_blocks(const FyNormShape *s) {
   return (unsigned)(s->channels < 65535 ? s->channels : 65535);
 }
@@ -137,12 +133,12 @@ extern "C" int fy_cuda_batch_norm(FyLaunch *l) {
     typedef typename FyMath<T>::type X;
     const T *in = (const T *)x->data;
     T *out = (T *)l->out[FY_NORM_OUT]->data;
-    X *mean = data_of<X>(l->out[FY_NORM_MEAN]);
-    X *invstd = data_of<X>(l->out[FY_NORM_INVSTD]);
-    X *running_mean = data_of<X>(l->in[FY_NORM_RUNNING_MEAN]);
-    X *running_var = data_of<X>(l->in[FY_NORM_RUNNING_VAR]);
-    const X *weight = data_of<X>(l->in[FY_NORM_WEIGHT]);
-    const X *bias = data_of<X>(l->in[FY_NORM_BIAS]);
+    X *mean = (X *)fy_array_data(l->out[FY_NORM_MEAN]);
+    X *invstd = (X *)fy_array_data(l->out[FY_NORM_INVSTD]);
+    X *running_mean = (X *)fy_array_data(l->in[FY_NORM_RUNNING_MEAN]);
+    X *running_var = (X *)fy_array_data(l->in[FY_NORM_RUNNING_VAR]);
+    const X *weight = (X *)fy_array_data(l->in[FY_NORM_WEIGHT]);
+    const X *bias = (X *)fy_array_data(l->in[FY_NORM_BIAS]);
     if (p->training)
       batch_statistics<T, X><<<channel_blocks(&s), FY_BLOCK, 0, stream>>>(in, mean, invstd, running_mean, running_var,
                                                                           s, p->momentum, p->eps);
@@ -163,24 +159,18 @@ extern "C" int fy_cuda_batch_norm_backward(FyLaunch *l) {
   const FyNormShape s = fy_norm_shape(x);
   const int64_t n = x->numel;
   cudaStream_t stream = fy_stream(l);
-  if (n == 0) {
-    const size_t bytes = (size_t)l->out[1]->numel * fy_dtype_size(l->out[1]->dtype);
-    if (bytes > 0) {
-      cudaMemsetAsync(l->out[1]->data, 0, bytes, stream);
-      cudaMemsetAsync(l->out[2]->data, 0, bytes, stream);
-    }
-    return (int)cudaGetLastError();
-  }
+  if (n == 0)
+    return fy_clear_outputs(l, 1, 3);
   FY_SWITCH_FLOATING(x->dtype, T, {
     typedef typename FyMath<T>::type X;
     const T *in = (const T *)x->data;
     const T *grad = (const T *)l->in[FY_NORM_GRAD]->data;
-    const X *mean = data_of<X>(l->in[FY_NORM_GRAD_MEAN]);
-    const X *invstd = data_of<X>(l->in[FY_NORM_GRAD_INVSTD]);
-    const X *weight = data_of<X>(l->in[FY_NORM_GRAD_WEIGHT]);
+    const X *mean = (X *)fy_array_data(l->in[FY_NORM_GRAD_MEAN]);
+    const X *invstd = (X *)fy_array_data(l->in[FY_NORM_GRAD_INVSTD]);
+    const X *weight = (X *)fy_array_data(l->in[FY_NORM_GRAD_WEIGHT]);
     T *out = (T *)l->out[0]->data;
-    X *grad_weight = data_of<X>(l->out[1]);
-    X *grad_bias = data_of<X>(l->out[2]);
+    X *grad_weight = (X *)fy_array_data(l->out[1]);
+    X *grad_bias = (X *)fy_array_data(l->out[2]);
     const bool training = p->training != 0;
     parameter_gradients<T, X>
         <<<channel_blocks(&s), FY_BLOCK, 0, stream>>>(grad, in, mean, invstd, grad_weight, grad_bias, s);

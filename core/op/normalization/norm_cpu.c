@@ -85,10 +85,6 @@ static int run(FyLaunch *l, Norm *p, void (*body)(int64_t, int64_t, void *)) {
   return FY_LAUNCH_OK;
 }
 
-static void *data_of(const FyArray *a) {
-  return a ? a->data : NULL;
-}
-
 int fy_cpu_batch_norm(FyLaunch *l) {
   const FyArray *x = l->in[FY_NORM_X];
   Norm p = {
@@ -97,10 +93,10 @@ int fy_cpu_batch_norm(FyLaunch *l) {
       .half = x->dtype == FY_BFLOAT16,
       .params = l->params,
       .x = x->data,
-      .weight = data_of(l->in[FY_NORM_WEIGHT]),
-      .bias = data_of(l->in[FY_NORM_BIAS]),
-      .running_mean = data_of(l->in[FY_NORM_RUNNING_MEAN]),
-      .running_var = data_of(l->in[FY_NORM_RUNNING_VAR]),
+      .weight = fy_array_data(l->in[FY_NORM_WEIGHT]),
+      .bias = fy_array_data(l->in[FY_NORM_BIAS]),
+      .running_mean = fy_array_data(l->in[FY_NORM_RUNNING_MEAN]),
+      .running_var = fy_array_data(l->in[FY_NORM_RUNNING_VAR]),
       .out = l->out[FY_NORM_OUT]->data,
       .mean = l->out[FY_NORM_MEAN]->data,
       .invstd = l->out[FY_NORM_INVSTD]->data,
@@ -119,14 +115,14 @@ int fy_cpu_batch_norm_backward(FyLaunch *l) {
       .grad = l->in[FY_NORM_GRAD]->data,
       .mean = l->in[FY_NORM_GRAD_MEAN]->data,
       .invstd = l->in[FY_NORM_GRAD_INVSTD]->data,
-      .weight = data_of(l->in[FY_NORM_GRAD_WEIGHT]),
+      .weight = fy_array_data(l->in[FY_NORM_GRAD_WEIGHT]),
       .out = l->out[0]->data,
       .grad_weight = l->out[1]->data,
       .grad_bias = l->out[2]->data,
   };
   if (x->numel > 0)
     return run(l, &p, backward_blocks);
-  memset(p.grad_weight, 0, (size_t)l->out[1]->numel * fy_dtype_size(l->out[1]->dtype));
-  memset(p.grad_bias, 0, (size_t)l->out[2]->numel * fy_dtype_size(l->out[2]->dtype));
+  fy_array_clear(l->out[1]);
+  fy_array_clear(l->out[2]);
   return FY_LAUNCH_OK;
 }

@@ -26,14 +26,6 @@ static long long folded_rows(const FyTensor *t) {
   return rows;
 }
 
-static const char *c_type_name(FyDType dtype) {
-  static const char *const names[FY_DTYPE_COUNT] = {
-      [FY_BOOL] = "bool",         [FY_UINT8] = "unsigned char",    [FY_INT32] = "int",     [FY_INT64] = "long int",
-      [FY_FLOAT16] = "c10::Half", [FY_BFLOAT16] = "c10::BFloat16", [FY_FLOAT32] = "float", [FY_FLOAT64] = "double",
-  };
-  return names[dtype];
-}
-
 static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
   FyDType x = a->array.dtype, y = b->array.dtype;
   if (x == y)
@@ -41,8 +33,8 @@ static void check_matmul_dtypes(const FyTensor *a, const FyTensor *b) {
   if (a->array.ndim > 2 && b->array.ndim > 2)
     fy_raise(FY_RUNTIME_ERROR, "expected scalar type %s but found %s", fy_dtype_scalar_name(x),
              fy_dtype_scalar_name(y));
-  fy_raise(FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: %s != %s", c_type_name(x),
-           c_type_name(y));
+  fy_raise(FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: %s != %s", fy_dtype_cpp_name(x),
+           fy_dtype_cpp_name(y));
 }
 
 // The name of PyTorch's kernel: a batch times a matrix is folded into one product.
@@ -176,7 +168,7 @@ static int fy_cpu_matmul(FyLaunch *l) {
   if (c->numel == 0)
     return FY_LAUNCH_OK;
   if (p.k == 0) { // of any dtype, bool too
-    memset(c->data, 0, (size_t)c->numel * fy_dtype_size(c->dtype));
+    fy_array_clear(c);
     return FY_LAUNCH_OK;
   }
   if (c->dtype == FY_BFLOAT16 && fy_multiplies_bfloat16(p.m, p.n, p.k))
@@ -296,7 +288,7 @@ static void check_linear_dtypes(const FyTensor *x, const FyTensor *weight, const
   fy_check(b == c, FY_RUNTIME_ERROR, "self and mat2 must have the same dtype, but got %s and %s",
            fy_dtype_scalar_name(c), fy_dtype_scalar_name(b));
   fy_check(a == b || bias, FY_RUNTIME_ERROR, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-           c_type_name(a), c_type_name(b));
+           fy_dtype_cpp_name(a), fy_dtype_cpp_name(b));
   fy_check(a == b, FY_RUNTIME_ERROR, "mat1 and mat2 must have the same dtype, but got %s and %s",
            fy_dtype_scalar_name(a), fy_dtype_scalar_name(b));
 }
@@ -394,7 +386,7 @@ static int fy_cpu_linear(FyLaunch *l) {
   FyMatmulPlan p = fy_linear_plan(l->in[0], l->in[1]);
   bool add_first = bias && (!relu || out->dtype == FY_BFLOAT16);
   if (p.k == 0) // of any dtype, bool too
-    memset(out->data, 0, (size_t)out->numel * fy_dtype_size(out->dtype));
+    fy_array_clear(out);
   if (out->numel == 0)
     return FY_LAUNCH_OK;
   if (out->dtype == FY_BFLOAT16 && fy_multiplies_bfloat16(p.m, p.n, p.k))
