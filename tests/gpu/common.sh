@@ -4,7 +4,9 @@
 # GPU_DEADLINE (seconds since 1970), GPU_BUILD, GPU_MAKE, GPU_NAME, GPU_DRY ("yes" in a dry run).
 set -u
 work=$(mktemp -d)
-trap 'rm -rf "$work"; kill $(jobs -p) 2>/dev/null' EXIT
+# timeout signals a stage twice, itself and as a process group: the second TERM must not end what the first has begun.
+trap 'trap "" TERM; kill $(jobs -p) 2>/dev/null; rm -rf "$work"' EXIT
+trap 'trap "" TERM; exit 143' TERM
 cores=$(nproc)
 
 # Whole seconds until the stage's time is over, less a second for writing its results.
